@@ -22,6 +22,7 @@ mod atomicity;
 mod audit;
 mod background_tasks;
 mod conditions;
+mod connections;
 mod content;
 mod contents;
 mod copying;

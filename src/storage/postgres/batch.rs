@@ -49,9 +49,10 @@ impl PostgresStorage {
         let query = bind_chunks(bind_writes(query, batch), batch).bind(owners(batch));
         let known: Vec<_> = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
         let query = bind_known(query, &known).bind(fresh_macs(batch, &secrets, create));
-        match query.fetch_all(&mut *connection).await {
+        let answer = query.fetch_all(&mut *connection).await;
+        drop(connection);
+        match answer {
             Ok(rows) => {
-                connection.release();
                 let outcomes = batch.threads.iter().zip(&rows);
                 Ok(outcomes.map(|(thread, row)| self.outcome(thread, &secrets, row)).collect())
             }

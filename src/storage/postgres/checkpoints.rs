@@ -142,7 +142,6 @@ impl PostgresStorage {
     async fn fetch_rows(&self, text: &'static str, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
         let thread = OwnedThread::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(text)
             .bind(thread.tenant)
             .bind(thread.thread_id)
@@ -153,9 +152,8 @@ impl PostgresStorage {
             .bind(asked.history_only)
             .bind(thread.owner)
             .bind(asked.target.large_values.bytes_max())
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         check_thread(asked, &rows)?;
         Ok(rows)
     }

@@ -31,8 +31,17 @@ const BYTES_PER_SECOND_MIN: usize = 4 << 20;
 pub struct Connection {
     inner: PgConnection,
     watch: Watch,
+    /// A statement was begun, and its answer was not read to the end.
+    is_cut: bool,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    NoTransaction,
+    InTransaction,
     /// A transaction was dropped without an end: it is rolled back before anything else.
-    is_abandoned: bool,
+    Abandoned,
 }
 
 struct Watch {
@@ -47,7 +56,7 @@ impl Connection {
     pub fn new(connected: Connected) -> Self {
         let Connected { connection, pid, prober } = connected;
         let watch = Watch { pid, prober, arrives_within: Duration::ZERO };
-        Self { inner: connection, watch, is_abandoned: false }
+        Self { inner: connection, watch, is_cut: false, state: State::NoTransaction }
     }
 
     /// Statements take so many bytes with them, until this is called again.
@@ -61,17 +70,47 @@ impl Connection {
 
     /// With another statement than `begin`.
     pub async fn begin_with(&mut self, statement: &'static str) -> sqlx::Result<Transaction<'_>> {
-        let transaction = Transaction { connection: self, is_open: true };
-        transaction.connection.execute(statement).await?;
-        Ok(transaction)
+        self.open(statement).await?;
+        Ok(Transaction { connection: self })
+    }
+
+    /// Begins a transaction that lasts until [`Self::end`].
+    pub async fn open(&mut self, statement: &'static str) -> sqlx::Result<()> {
+        self.execute(statement).await?;
+        self.state = State::InTransaction;
+        Ok(())
+    }
+
+    /// Ends the transaction by `commit` or `rollback`.
+    pub async fn end(&mut self, statement: &'static str) -> sqlx::Result<()> {
+        self.execute(statement).await?;
+        self.state = State::NoTransaction;
+        Ok(())
+    }
+
+    /// Whether somebody else can use it: it is in no transaction, and no statement runs on it or failed.
+    pub fn is_reusable(&self) -> bool {
+        !self.is_cut && self.state == State::NoTransaction
     }
 
     async fn roll_back_abandoned(&mut self) -> sqlx::Result<()> {
-        if self.is_abandoned {
+        if self.state == State::Abandoned {
             self.watch.wait(self.inner.execute("rollback")).await?;
-            self.is_abandoned = false;
+            self.state = State::NoTransaction;
         }
         Ok(())
+    }
+
+    /// Waits for an answer that is whole. When nobody waits any more, the connection stays marked as cut.
+    async fn whole<'a, T>(
+        &'a mut self,
+        ask: impl FnOnce(&'a mut PgConnection) -> BoxFuture<'a, sqlx::Result<T>>,
+    ) -> sqlx::Result<T> {
+        self.roll_back_abandoned().await?;
+        self.is_cut = true;
+        let answer = self.watch.wait(ask(&mut self.inner)).await;
+        self.is_cut = answer.is_err();
+        answer
     }
 }
 
@@ -141,20 +180,22 @@ impl<'c> Executor<'c> for &'c mut Connection {
         'q: 'e,
         E: 'q,
     {
-        if self.is_abandoned {
+        if self.state == State::Abandoned {
             let begun = async move {
                 self.roll_back_abandoned().await?;
                 Ok::<_, sqlx::Error>(self.fetch_many(query))
             };
             return stream::once(begun).try_flatten().boxed();
         }
-        let rows = self.inner.fetch_many(query);
-        let watch = &self.watch;
-        let next = async move |mut rows: BoxStream<
-            'e,
-            sqlx::Result<Either<PgQueryResult, PgRow>>,
-        >| { Ok(watch.wait(rows.try_next()).await?.map(|row| (row, rows))) };
-        stream::try_unfold(rows, next).boxed()
+        let Connection { inner, watch, is_cut, .. } = self;
+        let watch = &*watch;
+        *is_cut = true;
+        let next = async move |(mut rows, is_cut): (BoxStream<'e, _>, &'e mut bool)| {
+            let row = watch.wait(rows.try_next()).await?;
+            *is_cut = row.is_some();
+            Ok(row.map(|row| (row, (rows, is_cut))))
+        };
+        stream::try_unfold((inner.fetch_many(query), is_cut), next).boxed()
     }
 
     fn fetch_optional<'e, 'q, E>(self, query: E) -> BoxFuture<'e, sqlx::Result<Option<PgRow>>>
@@ -164,10 +205,7 @@ impl<'c> Executor<'c> for &'c mut Connection {
         'q: 'e,
         E: 'q,
     {
-        Box::pin(async move {
-            self.roll_back_abandoned().await?;
-            self.watch.wait(self.inner.fetch_optional(query)).await
-        })
+        Box::pin(self.whole(move |inner| inner.fetch_optional(query)))
     }
 
     fn prepare_with<'e>(
@@ -178,48 +216,37 @@ impl<'c> Executor<'c> for &'c mut Connection {
     where
         'c: 'e,
     {
-        Box::pin(async move {
-            self.roll_back_abandoned().await?;
-            self.watch.wait(self.inner.prepare_with(sql, parameters)).await
-        })
+        Box::pin(self.whole(move |inner| inner.prepare_with(sql, parameters)))
     }
 
     fn describe<'e>(self, sql: SqlStr) -> BoxFuture<'e, sqlx::Result<Describe<Postgres>>>
     where
         'c: 'e,
     {
-        Box::pin(async move {
-            self.roll_back_abandoned().await?;
-            self.watch.wait(self.inner.describe(sql)).await
-        })
+        Box::pin(self.whole(move |inner| inner.describe(sql)))
     }
 }
 
 /// A transaction of a [`Connection`]. Dropped without an end it is rolled back by the next use of its connection.
 pub struct Transaction<'c> {
     connection: &'c mut Connection,
-    is_open: bool,
 }
 
 impl Transaction<'_> {
     pub async fn commit(self) -> sqlx::Result<()> {
-        self.end("commit").await
+        self.connection.end("commit").await
     }
 
     pub async fn rollback(self) -> sqlx::Result<()> {
-        self.end("rollback").await
-    }
-
-    async fn end(mut self, statement: &'static str) -> sqlx::Result<()> {
-        self.connection.execute(statement).await?;
-        self.is_open = false;
-        Ok(())
+        self.connection.end("rollback").await
     }
 }
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        self.connection.is_abandoned = self.is_open;
+        if self.connection.state == State::InTransaction {
+            self.connection.state = State::Abandoned;
+        }
     }
 }
 

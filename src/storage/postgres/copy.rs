@@ -1,7 +1,7 @@
 //! Copies the rows of a thread under a new key, in one transaction over one snapshot. A copy for the same owner shares the content of its
 //! source.
 
-use sqlx::{Executor, Row};
+use sqlx::Row;
 
 use super::connection::Connection;
 use super::copy_packed::{Fresh, lacks_packed, take_staged};
@@ -104,12 +104,11 @@ impl PostgresStorage {
         loop {
             fresh.renew();
             let mut connection = self.pool.get().await?;
-            connection.execute("begin isolation level repeatable read").await?;
+            connection.open("begin isolation level repeatable read").await?;
             match copy_once(&mut connection, secret, caller, request, fresh).await {
                 Ok(Copied::LacksContentOf(scope_id)) if contention.may_try_again().await => {
-                    let ended = connection.execute("rollback").await;
-                    ended?;
-                    connection.release();
+                    connection.end("rollback").await?;
+                    drop(connection);
                     self.stage_content(&caller.tenant, scope_id, fresh).await?;
                 }
                 Ok(Copied::LacksContentOf(_)) => {
@@ -118,9 +117,8 @@ impl PostgresStorage {
                         retry_after: std::time::Duration::from_secs(1),
                     });
                 }
-                Ok(Copied::Checkpoints(copied)) => match connection.execute("commit").await {
+                Ok(Copied::Checkpoints(copied)) => match connection.end("commit").await {
                     Ok(_) => {
-                        connection.release();
                         return Ok(copied);
                     }
                     Err(_) if request.idempotency.is_some() && contention.may_try_again().await => {
@@ -131,8 +129,7 @@ impl PostgresStorage {
                 },
                 Err(Error::Unavailable { .. }) if contention.may_try_again().await => {}
                 Err(error) => {
-                    connection.execute("rollback").await?;
-                    connection.release();
+                    connection.end("rollback").await?;
                     return Err(error);
                 }
             }

@@ -43,7 +43,6 @@ impl PostgresStorage {
             key
         } else {
             let key = random_id();
-            let mut connection = self.pool.get().await?;
             sqlx::query(
                 "insert into garbage (tenant, thread_key, scope_id, created_at)
                  values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
@@ -51,9 +50,8 @@ impl PostgresStorage {
             .bind(tenant)
             .bind(key)
             .bind(fresh.scope_id)
-            .execute(&mut *connection)
+            .execute(&mut *self.pool.get().await?)
             .await?;
-            connection.release();
             *fresh.staged.insert(key)
         };
         let from = Scope { tenant: tenant.to_owned(), id: from };
@@ -76,7 +74,6 @@ impl PostgresStorage {
         if entry.is_some() {
             remove_garbage(&mut connection, tenant, key, fresh.scope_id).await?;
         }
-        connection.release();
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures::TryStreamExt as _;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Column, Executor, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
+use sqlx::{AssertSqlSafe, Column, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
 
 use super::connection::Connection;
 use super::garbage::remove_garbage;
@@ -115,7 +115,6 @@ impl Accessible for PostgresStorage {
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
         let mut connection = self.pool.get().await?;
         remove_garbage(&mut connection, tenant, thread_key, scope_id).await?;
-        connection.release();
         Ok(())
     }
 }
@@ -127,7 +126,7 @@ pub(super) async fn begin_access<'a>(
     begin: &'static str,
 ) -> Result<Box<dyn Access + 'a>> {
     let mut connection = pool.get().await?;
-    connection.execute(begin).await?;
+    connection.open(begin).await?;
     let damaging = if begin == BEGIN_READ { &UNREADABLE[..] } else { &DAMAGED };
     Ok(Box::new(Transaction { connection, damaging }))
 }
@@ -171,9 +170,7 @@ impl Access for Transaction {
     }
 
     async fn end(mut self: Box<Self>) -> Result<()> {
-        self.connection.execute("commit").await?;
-        self.connection.release();
-        Ok(())
+        Ok(self.connection.end("commit").await?)
     }
 }
 

@@ -100,14 +100,12 @@ impl PostgresStorage {
         .fetch_all(&mut *connection)
         .await?;
         if found.is_empty() {
-            connection.release();
             return Ok(Slice::default());
         }
         let mut transaction = begin(&mut connection).await?;
         let scopes: Vec<i64> = found.iter().map(|row| row.get("scope_id")).collect();
         let row = cut_off(&mut transaction, tenant, subject, scopes).await?;
         transaction.commit().await?;
-        connection.release();
         let thread_ids: Vec<String> = row.get("thread_ids");
         for thread_id in &thread_ids {
             self.known.remove(tenant, thread_id);
@@ -147,7 +145,6 @@ impl PostgresStorage {
         {
             counts[at] = delete(&mut connection, text, tenant, subject).await?;
         }
-        connection.release();
         let [tombstones, retention_reports, answers, _] = counts;
         let removed = Receipt { retention_reports, tombstones, answers, ..Receipt::default() };
         let largest = counts.into_iter().max().unwrap_or(0);
@@ -172,7 +169,6 @@ impl PostgresStorage {
             slice.removed = remove_garbage(&mut connection, tenant, key, scope_id).await?;
             slice.more = More::Certainly;
         }
-        connection.release();
         Ok(slice)
     }
 }

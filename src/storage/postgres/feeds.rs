@@ -127,7 +127,6 @@ impl PostgresStorage {
                 continue;
             };
             if row.get("is_settled") {
-                connection.release();
                 let commit = row.get::<i64, _>("xmin").unsigned_abs();
                 return Ok(Position { feed: row.get("feed"), commit, n: 0, at: now });
             }
@@ -147,16 +146,14 @@ impl PostgresStorage {
         now: Micros,
     ) -> Result<Vec<Option<ChangePage>>> {
         let limit = i64::try_from(changes_max).unwrap_or(i64::MAX);
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(READ)
             .bind(after.iter().map(|it| it.0.as_str()).collect::<Vec<_>>())
             .bind(after.iter().map(|it| it.1.feed.as_str()).collect::<Vec<_>>())
             .bind(after.iter().map(|it| it.1.commit.to_string()).collect::<Vec<_>>())
             .bind(after.iter().map(|it| it.1.n.cast_signed()).collect::<Vec<_>>())
             .bind(limit)
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let mut pages: Vec<Option<ChangePage>> = after.iter().map(|_| None).collect();
         for row in &rows {
             let at = usize::try_from(row.get::<i64, _>("ord") - 1).unwrap_or(0);
@@ -189,7 +186,6 @@ impl PostgresStorage {
         }
         sqlx::query(SWEEP_FOREIGN).execute(&mut *connection).await?;
         sqlx::query(SWEEP_FEEDS).bind(since).execute(&mut *connection).await?;
-        connection.release();
         Ok(())
     }
 }

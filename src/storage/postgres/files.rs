@@ -119,7 +119,6 @@ impl FileStorage for PostgresStorage {
         limit: usize,
         now: Micros,
     ) -> Result<Vec<(Key, i64)>> {
-        let mut connection = self.searches.get(&caller.tenant).await?;
         let rows = sqlx::query(KEYS)
             .bind(&caller.tenant)
             .bind(literal(namespace))
@@ -127,9 +126,8 @@ impl FileStorage for PostgresStorage {
             .bind(ranges.iter().map(|it| it.to.as_slice()).collect::<Vec<_>>())
             .bind(now)
             .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.searches.get(&caller.tenant).await?)
             .await?;
-        connection.release();
         Ok(rows.iter().map(|it| (Key::stored(it.get("key")), it.get("version"))).collect())
     }
 
@@ -141,7 +139,6 @@ impl FileStorage for PostgresStorage {
         request: &Idempotency,
         now: Micros,
     ) -> Result<Removed> {
-        let mut connection = self.pool.get().await?;
         let row = sqlx::query(REMOVE)
             .bind(&caller.tenant)
             .bind(literal(namespace))
@@ -152,10 +149,9 @@ impl FileStorage for PostgresStorage {
             .bind(&request.key)
             .bind(&request.digest[..])
             .bind(&request.subject)
-            .fetch_one(&mut *connection)
+            .fetch_one(&mut *self.pool.get().await?)
             .await
             .map_err(|error| removal_failure(&error))?;
-        connection.release();
         let answer: Option<Vec<u8>> = row.get("answer");
         Ok(match row.get::<Option<bool>, _>("same") {
             None => Removed::Items(row.get::<i64, _>("count").unsigned_abs()),
@@ -183,7 +179,6 @@ impl PostgresStorage {
         query: &ListFiles,
         now: Micros,
     ) -> Result<Vec<ListedFile>> {
-        let mut connection = self.searches.get(tenant).await?;
         let rows = sqlx::query(LIST)
             .bind(tenant)
             .bind(literal(&query.namespace))
@@ -191,25 +186,22 @@ impl PostgresStorage {
             .bind(&query.range.to)
             .bind(now)
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.searches.get(tenant).await?)
             .await?;
-        connection.release();
         Ok(rows.iter().map(listed).collect())
     }
 
     async fn note_heads(&self, tenant: &str, noted: &[Head]) -> Result<()> {
         let addresses: Vec<_> = noted.iter().map(|it| it.address.clone()).collect();
         let (namespaces, keys) = places(&addresses);
-        let mut connection = self.pool.get().await?;
         sqlx::query(NOTE)
             .bind(tenant)
             .bind(namespaces)
             .bind(keys)
             .bind(noted.iter().map(|it| it.version).collect::<Vec<_>>())
             .bind(noted.iter().map(|it| it.sealed.to_vec()).collect::<Vec<_>>())
-            .execute(&mut *connection)
+            .execute(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         Ok(())
     }
 }

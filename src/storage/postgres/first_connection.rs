@@ -153,25 +153,23 @@ pub(super) async fn check_takes_writes(pool: &Pool) -> Result<()> {
     let mut connection = pool.get().await?;
     let row = sqlx::raw_sql(ASK).fetch_one(&mut *connection).await?;
     if row.get("read_only") {
+        connection.close();
         let detail = "the database is a read-only standby, or was made read-only".into();
         return Err(Error::Unavailable { detail, retry_after: Duration::from_secs(1) });
     }
-    connection.release();
     Ok(())
 }
 
 /// Refuses, with advice, a database that would lose acknowledged writes or mix up sessions.
 pub(super) async fn check_fit(pool: &Pool, allow_unsafe: bool) -> Result<()> {
-    let mut connection = pool.get().await?;
     let row = sqlx::query(
         "select current_setting('fsync') as fsync,
             current_setting('server_version_num')::integer as version,
             current_setting('synchronous_commit') as synchronous_commit,
             current_setting('plan_cache_mode') as plan_cache_mode",
     )
-    .fetch_one(&mut *connection)
+    .fetch_one(&mut *pool.get().await?)
     .await?;
-    connection.release();
     let refuse = |advice: &str| Err(Error::invalid("database_url", advice));
     if row.get::<i32, _>("version") < 140_000 {
         return refuse("PostgreSQL 14 or later is needed");

@@ -38,7 +38,6 @@ impl PostgresStorage {
             remove_garbage(&mut connection, &tenant, row.get("thread_key"), row.get("scope_id"))
                 .await?;
         }
-        connection.release();
         Ok(())
     }
 }

@@ -26,7 +26,6 @@ impl Roots for PostgresStorage {
         let secret = self.secret(tenant).await?;
         let mut connection = self.pool.get().await?;
         let scope_id = read_or_make_root(&mut connection, (tenant, &secret), root).await?;
-        connection.release();
         Ok(scope_id)
     }
 }

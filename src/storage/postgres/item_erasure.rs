@@ -137,7 +137,6 @@ impl PostgresStorage {
             self.roots.remove(&(tenant.to_owned(), root));
             more = if done.rows_affected() > 0 { More::Perhaps } else { More::Nothing };
         }
-        connection.release();
         let removed = Receipt { items, size_bytes, ..Receipt::default() };
         Ok(Slice { removed, thread_ids: Vec::new(), more })
     }

@@ -61,7 +61,6 @@ impl PostgresStorage {
         query: &ListVersions,
         now: Micros,
     ) -> Result<Option<VersionPage>> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(LIST)
             .bind(&caller.tenant)
             .bind(literal(&query.address.namespace))
@@ -72,9 +71,8 @@ impl PostgresStorage {
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1))
             .bind(query.values)
             .bind(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX))
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let found: Vec<(StoredItem, bool)> =
             rows.iter().map(|row| (read_item(row), row.get("is_current"))).collect();
         let secret = self.secret(&caller.tenant).await?;

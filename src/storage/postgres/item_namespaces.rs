@@ -54,7 +54,6 @@ impl PostgresStorage {
         let wanted = query.offset.saturating_add(query.limit).max(1);
         let enough = i32::try_from(wanted).ok().filter(|_| query.conditions.is_empty());
         let page = enough.map_or(PAGE, |it| it.min(PAGE));
-        let mut connection = self.searches.get(&caller.tenant).await?;
         'ranges: for prefix in within {
             let (mut from, to) = bounds(prefix);
             let to = Some(to).filter(|_| !prefix.labels().is_empty());
@@ -66,7 +65,7 @@ impl PostgresStorage {
                     .bind(now)
                     .bind(depth)
                     .bind(page)
-                    .fetch_all(&mut *connection)
+                    .fetch_all(&mut *self.searches.get(&caller.tenant).await?)
                     .await?;
                 let mut last = None;
                 for row in &rows {
@@ -84,7 +83,6 @@ impl PostgresStorage {
                 }
             }
         }
-        connection.release();
         Ok(listing.finish())
     }
 }

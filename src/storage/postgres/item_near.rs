@@ -151,10 +151,9 @@ impl PostgresStorage {
         most: i64,
     ) -> Result<(i64, Vec<Candidate>)> {
         let statement = exact(search, rows, most);
-        let mut connection = self.searches.get(search.tenant).await?;
-        let found = statement.query().fetch_all(&mut *connection).await;
+        let found =
+            statement.query().fetch_all(&mut *self.searches.get(search.tenant).await?).await;
         let found = found?;
-        connection.release();
         let total = found.first().map_or(0, |row| row.get::<i64, _>("total"));
         let metric = search.near.metric;
         let hits = found.iter().filter(|row| row.get::<Option<i64>, _>("version").is_some());
@@ -197,7 +196,7 @@ impl PostgresStorage {
         transaction.execute(AssertSqlSafe(settings)).await?;
         let found = statement.query().fetch_all(&mut *transaction).await?;
         transaction.commit().await?;
-        connection.release();
+        drop(connection);
         let metric = search.near.metric;
         let mut found: Vec<(f64, Candidate)> =
             found.iter().map(|row| (distance(row), candidate(row, metric))).collect();

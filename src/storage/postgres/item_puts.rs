@@ -71,12 +71,9 @@ impl PostgresStorage {
     ) -> Result<Vec<ItemOutcome>, BatchError> {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
-        let rows = match bind(sqlx::query(PUTS), batch).fetch_all(&mut *connection).await {
-            Ok(rows) => rows,
-            Err(error) => return Err(self.refusal_of_items(&error)),
-        };
-        connection.release();
-        outcomes(batch, &rows)
+        let answer = bind(sqlx::query(PUTS), batch).fetch_all(&mut *connection).await;
+        drop(connection);
+        outcomes(batch, &answer.map_err(|error| self.refusal_of_items(&error))?)
     }
 }
 

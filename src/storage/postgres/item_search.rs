@@ -206,19 +206,15 @@ impl PostgresStorage {
     }
 
     async fn read_count(&self, tenant: &str, statement: Statement) -> Result<u64> {
-        let mut connection = self.searches.get(tenant).await?;
-        let row = statement.query().fetch_one(&mut *connection).await;
+        let row = statement.query().fetch_one(&mut *self.searches.get(tenant).await?).await;
         let row = row?;
-        connection.release();
         Ok(row.get::<i64, _>("count").unsigned_abs())
     }
 
     async fn search(&self, tenant: &str, ask: &Ask<'_>) -> Result<Vec<Hit>> {
         let statement = Statement::search(tenant, ask);
-        let mut connection = self.searches.get(tenant).await?;
-        let rows = statement.query().fetch_all(&mut *connection).await;
+        let rows = statement.query().fetch_all(&mut *self.searches.get(tenant).await?).await;
         let rows = rows?;
-        connection.release();
         Ok(rows.iter().map(hit).collect())
     }
 }

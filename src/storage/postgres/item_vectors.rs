@@ -118,7 +118,6 @@ impl PostgresStorage {
     /// Removes what is not of the item's version.
     async fn remove_vectors_of_others(&self, tenant: &str, address: &Address) -> Result<()> {
         let (namespaces, keys) = places(std::slice::from_ref(address));
-        let mut connection = self.pool.get().await?;
         for table in ["item_vectors", "item_indexing"] {
             let text = format!(
                 "delete from {table} x
@@ -130,10 +129,9 @@ impl PostgresStorage {
                 .bind(tenant)
                 .bind(&namespaces[0])
                 .bind(&keys[0])
-                .execute(&mut *connection)
+                .execute(&mut *self.pool.get().await?)
                 .await?;
         }
-        connection.release();
         Ok(())
     }
 }

@@ -72,10 +72,9 @@ impl TextStorage for PostgresStorage {
              order by i.created_at desc, i.namespace, i.key limit {limit}",
             wanted.place
         );
-        let mut connection = self.searches.get(&caller.tenant).await?;
-        let rows = statement.query().fetch_all(&mut *connection).await;
+        let rows =
+            statement.query().fetch_all(&mut *self.searches.get(&caller.tenant).await?).await;
         let rows = self.clear_pool_on_loss(rows.map_err(Error::from))?;
-        connection.release();
         let candidate = |row: &PgRow| Candidate {
             address: address(row),
             version: row.get("version"),
@@ -95,14 +94,12 @@ impl WalkStorage for PostgresStorage {
         settled_at: Micros,
         until: Micros,
     ) -> Result<Option<Walk>> {
-        let mut connection = self.pool.get().await?;
         let row = sqlx::query(CLAIM)
             .bind(now)
             .bind(settled_at)
             .bind(until)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let Some(row) = row else { return Ok(None) };
         let after: (Option<Vec<String>>, Option<Vec<u8>>) =
             (row.get("after_namespace"), row.get("after_key"));
@@ -118,7 +115,6 @@ impl WalkStorage for PostgresStorage {
 
     async fn list_walked(&self, walk: &Walk, rows_max: usize) -> Result<Vec<Walked>> {
         let (from, to) = bounds(&walk.namespace);
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(LIST)
             .bind(&walk.tenant)
             .bind(from)
@@ -126,9 +122,8 @@ impl WalkStorage for PostgresStorage {
             .bind(walk.after.as_ref().map(|it| literal(&it.namespace)))
             .bind(walk.after.as_ref().map(|it| it.key.as_bytes().to_vec()))
             .bind(i64::try_from(rows_max).unwrap_or(i64::MAX))
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let walked = |row: &PgRow| Walked {
             address: address(row),
             version: row.get("version"),
@@ -185,7 +180,6 @@ impl WalkStorage for PostgresStorage {
         };
         let done = query.execute(&mut *connection).await;
         done?;
-        connection.release();
         Ok(())
     }
 }

@@ -180,13 +180,9 @@ impl PostgresStorage {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
         let query = bind(sqlx::query(AssertSqlSafe(text(batch))), batch);
-        let rows = match query.fetch_all(&mut *connection).await {
-            Ok(rows) => {
-                connection.release();
-                rows
-            }
-            Err(error) => return Err(self.refusal_of_items(&error)),
-        };
+        let answer = query.fetch_all(&mut *connection).await;
+        drop(connection);
+        let rows = answer.map_err(|error| self.refusal_of_items(&error))?;
         let outcomes = outcomes(batch, &rows);
         self.learn_of_items(batch, &outcomes, &rows);
         self.remove_left_vectors(batch, &rows).await;

@@ -151,15 +151,13 @@ impl ItemStorage for PostgresStorage {
         now: Micros,
     ) -> Result<()> {
         let (namespaces, keys) = places(addresses);
-        let mut connection = self.pool.get().await?;
         sqlx::query(REFRESH)
             .bind(&caller.tenant)
             .bind(namespaces)
             .bind(keys)
             .bind(now)
-            .execute(&mut *connection)
+            .execute(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         Ok(())
     }
 }
@@ -205,15 +203,13 @@ impl PostgresStorage {
         now: Micros,
     ) -> Result<Vec<(usize, StoredItem)>> {
         let (namespaces, keys) = places(addresses);
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(GET)
             .bind(tenant)
             .bind(namespaces)
             .bind(keys)
             .bind(now)
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let place = |row: &PgRow| usize::try_from(row.get::<i64, _>("ord") - 1).unwrap_or(0);
         Ok(rows.iter().map(|row| (place(row), read_item(row))).collect())
     }
@@ -272,7 +268,6 @@ impl PostgresStorage {
         for (_, name, body) in read_chunks(&mut connection, tenant, &leaves).await? {
             chunks.add(secret, &name, &body)?;
         }
-        connection.release();
         Ok(chunks)
     }
 
@@ -289,14 +284,13 @@ impl PostgresStorage {
         }
         let mut connection = self.pool.get().await?;
         let scope_id = read_or_make_root(&mut connection, (tenant, secret), root).await?;
-        connection.release();
+        drop(connection);
         self.roots.insert(key, scope_id);
         Ok(Target { scope_id, known })
     }
 
     /// Removes what has expired, in slices. What lay in chunks is left to the garbage.
     pub(super) async fn sweep_items(&self, now: Micros) -> Result<()> {
-        let mut connection = self.pool.get().await?;
         loop {
             let done = sqlx::query(
                 "with gone as (
@@ -327,13 +321,12 @@ impl PostgresStorage {
             )
             .bind(now)
             .bind(SWEPT_ROWS)
-            .fetch_one(&mut *connection)
+            .fetch_one(&mut *self.pool.get().await?)
             .await?;
             if done.get::<i64, _>("count") < SWEPT_ROWS {
                 break;
             }
         }
-        connection.release();
         Ok(())
     }
 }

@@ -96,17 +96,14 @@ impl PostgresStorage {
                 .await?;
             let Some(row) = row else {
                 let Some(full) = request.full else { continue };
-                connection.release();
                 return Err(Error::QuotaExceeded(full));
             };
-            connection.release();
             if row.get("is_held") {
                 return Ok(read_lease(&row));
             }
             refuse_taken(thread, &row)?;
             return Err(Error::Conflict(Conflict::LeaseHeld));
         }
-        connection.release();
         Err(Error::Unavailable {
             detail: "the thread is made and deleted again and again".into(),
             retry_after: std::time::Duration::from_millis(100),
@@ -138,7 +135,6 @@ impl PostgresStorage {
         .fetch_optional(&mut *connection)
         .await?;
         if let Some(row) = row {
-            connection.release();
             return Ok(read_lease(&row));
         }
         let current = sqlx::query(FENCE)
@@ -147,7 +143,6 @@ impl PostgresStorage {
             .bind(thread.owner)
             .fetch_optional(&mut *connection)
             .await?;
-        connection.release();
         current.as_ref().map_or(Ok(()), |row| refuse_taken(thread, row))?;
         let current = current.map_or(0, |row| row.get("fence"));
         Err(Error::Conflict(Conflict::FenceStale { current }))
@@ -155,7 +150,6 @@ impl PostgresStorage {
 
     pub(super) async fn drop_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
         let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
-        let mut connection = self.pool.get().await?;
         let taken = sqlx::query(
             "with freed as (
                 update threads set lease_holder = null, lease_expires_at = null
@@ -170,9 +164,8 @@ impl PostgresStorage {
         .bind(request.holder.as_str())
         .bind(request.fence)
         .bind(thread.owner)
-        .fetch_optional(&mut *connection)
+        .fetch_optional(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         taken.as_ref().map_or(Ok(()), |row| refuse_taken(thread, row))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use sqlx::postgres::PgRow;
-use sqlx::{AssertSqlSafe, Executor, Row};
+use sqlx::{AssertSqlSafe, Row};
 
 use super::PostgresStorage;
 use super::checkpoints::Walked;
@@ -70,10 +70,9 @@ impl PostgresStorage {
         prefetch: &PackPrefetch,
     ) -> Result<Page> {
         let mut connection = self.searches.get(&caller.tenant).await?;
-        connection.execute("begin isolation level repeatable read, read only").await?;
+        connection.open("begin isolation level repeatable read, read only").await?;
         let page = self.read_in_snapshot(&mut connection, secret, caller, query, prefetch).await?;
-        connection.execute("commit").await?;
-        connection.release();
+        connection.end("commit").await?;
         Ok(page)
     }
 

@@ -25,7 +25,6 @@ pub async fn run(pool: &Pool, migrate: bool) -> Result<()> {
     let history = read_history(&mut connection).await?;
     history.check(MIGRATIONS, migrate)?;
     if history.missing(MIGRATIONS).is_empty() {
-        connection.release();
         return Ok(());
     }
     // Polled without an open transaction: a blocking lock would deadlock with concurrent index builds.
@@ -42,7 +41,8 @@ pub async fn run(pool: &Pool, migrate: bool) -> Result<()> {
     }
     let applied = apply(&mut connection).await;
     sqlx::query("select pg_advisory_unlock($1)").bind(LOCK).execute(&mut *connection).await?;
-    connection.release();
+    // With its settings.
+    connection.close();
     applied
 }
 

@@ -225,11 +225,9 @@ impl PostgresStorage {
             .fetch_optional(&mut *connection)
             .await?;
             if let Some(row) = row {
-                connection.release();
                 return Ok(row.get("secret"));
             }
         }
-        connection.release();
         Err(Error::Internal("a tenant can be neither read nor made".into()))
     }
 

@@ -24,7 +24,6 @@ impl PostgresStorage {
         pack: &PackId,
         now: Micros,
     ) -> Result<()> {
-        let mut connection = self.pool.get().await?;
         sqlx::query(
             "insert into uploads (tenant, pack_id, scope_id, created_at) values ($1, $2, $3, $4)",
         )
@@ -32,9 +31,8 @@ impl PostgresStorage {
         .bind(&pack[..])
         .bind(scope.id)
         .bind(now)
-        .execute(&mut *connection)
+        .execute(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         Ok(())
     }
 
@@ -72,26 +70,22 @@ impl PostgresStorage {
             .execute(&mut *transaction)
             .await?;
         transaction.commit().await?;
-        connection.release();
         Ok(live)
     }
 
     pub(super) async fn drop_empty_packs(&self, now: Micros) -> Result<()> {
-        let mut connection = self.pool.get().await?;
         sqlx::query(
             "with gone as (delete from packs where live_bytes <= 0 returning tenant, pack_id)
              insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
              select tenant, pack_id, $1, 0 from gone",
         )
         .bind(now)
-        .execute(&mut *connection)
+        .execute(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         Ok(())
     }
 
     pub(super) async fn delete_uploads(&self, before: Micros, now: Micros) -> Result<u64> {
-        let mut connection = self.pool.get().await?;
         let done = sqlx::query(
             "with gone as (delete from uploads where created_at < $1 returning tenant, pack_id)
              insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
@@ -99,9 +93,8 @@ impl PostgresStorage {
         )
         .bind(before)
         .bind(now)
-        .execute(&mut *connection)
+        .execute(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         Ok(done.rows_affected())
     }
 
@@ -111,7 +104,6 @@ impl PostgresStorage {
         now: Micros,
         until: Micros,
     ) -> Result<Vec<(String, PackId)>> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(
             "update object_deletions d set claimed_until = $3
              from (select tenant, pack_id from object_deletions
@@ -124,25 +116,22 @@ impl PostgresStorage {
         .bind(now)
         .bind(until)
         .bind(DELETIONS)
-        .fetch_all(&mut *connection)
+        .fetch_all(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         rows.iter().map(|row| Ok((row.get("tenant"), id_of(row)?))).collect()
     }
 
     pub(super) async fn forget_deletions(&self, done: &[(String, PackId)]) -> Result<()> {
         let (tenants, packs): (Vec<&str>, Vec<&[u8]>) =
             done.iter().map(|(tenant, pack)| (tenant.as_str(), &pack[..])).unzip();
-        let mut connection = self.pool.get().await?;
         sqlx::query(
             "delete from object_deletions d using unnest($1::text[], $2::bytea[]) o (tenant, pack_id)
              where d.tenant = o.tenant and d.pack_id = o.pack_id",
         )
         .bind(tenants)
         .bind(packs)
-        .execute(&mut *connection)
+        .execute(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         Ok(())
     }
 
@@ -154,7 +143,6 @@ impl PostgresStorage {
     ) -> Result<()> {
         let (names, bodies): (Vec<&[u8]>, Vec<&[u8]>) =
             chunks.iter().map(|(name, body)| (&name[..], &body[..])).unzip();
-        let mut connection = self.pool.get().await?;
         sqlx::query(
             "insert into chunks (tenant, scope_id, name, body)
              select $1, $2, n.name, n.body from unnest($4::bytea[], $5::bytea[]) n (name, body)
@@ -166,9 +154,8 @@ impl PostgresStorage {
         .bind(thread_key)
         .bind(names)
         .bind(bodies)
-        .execute(&mut *connection)
+        .execute(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         Ok(())
     }
 }

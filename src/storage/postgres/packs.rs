@@ -47,16 +47,14 @@ impl PackStorage for PostgresStorage {
     }
 
     async fn list_cold(&self, after: (&str, &str), coldness: Coldness) -> Result<ColdScopes> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(LIST_COLD)
             .bind(after.0)
             .bind(after.1)
             .bind(SLICE_THREADS)
             .bind(coldness.untouched_since)
             .bind(coldness.size_bytes_min)
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let cold = rows.iter().filter(|row| row.get::<Option<bool>, _>("cold") == Some(true));
         let last = rows.last().map(|row| (row.get("tenant"), row.get("thread_id")));
         Ok(ColdScopes {
@@ -76,7 +74,6 @@ impl PackStorage for PostgresStorage {
         now: Micros,
         until: Micros,
     ) -> Result<bool> {
-        let mut connection = self.pool.get().await?;
         let claimed = sqlx::query(
             "insert into scope_packing as p (tenant, scope_id, packed_at, claimed_until)
              values ($1, $2, -1, $5)
@@ -88,14 +85,12 @@ impl PackStorage for PostgresStorage {
         .bind(touched)
         .bind(now)
         .bind(until)
-        .execute(&mut *connection)
+        .execute(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         Ok(claimed.rows_affected() == 1)
     }
 
     async fn finish_scope(&self, scope: &Scope, touched: Option<Micros>) -> Result<()> {
-        let mut connection = self.pool.get().await?;
         sqlx::query(
             "update scope_packing set packed_at = coalesce($3, packed_at), claimed_until = 0
              where tenant = $1 and scope_id = $2",
@@ -103,9 +98,8 @@ impl PackStorage for PostgresStorage {
         .bind(&scope.tenant)
         .bind(scope.id)
         .bind(touched)
-        .execute(&mut *connection)
+        .execute(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         Ok(())
     }
 
@@ -124,7 +118,7 @@ impl PackStorage for PostgresStorage {
         .bind(leaves.nodes())
         .fetch_all(&mut *connection)
         .await?;
-        connection.release();
+        drop(connection);
         for row in &nodes {
             leaves.add_node(row.get("name"), row.get("body"))?;
         }
@@ -132,7 +126,6 @@ impl PackStorage for PostgresStorage {
     }
 
     async fn read_unpacked(&self, scope: &Scope, names: &[Name]) -> Result<Vec<(Name, Vec<u8>)>> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(
             "select k.name, k.body from unnest($3::bytea[]) n (name)
              cross join lateral (select k.name, k.body from chunks k
@@ -142,23 +135,20 @@ impl PackStorage for PostgresStorage {
         .bind(&scope.tenant)
         .bind(scope.id)
         .bind(names.iter().map(|name| name.to_vec()).collect::<Vec<_>>())
-        .fetch_all(&mut *connection)
+        .fetch_all(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         rows.iter().map(|row| Ok((name_of(row)?, row.get("body")))).collect()
     }
 
     async fn list_places(&self, scope: &Scope) -> Result<Vec<(PackLocation, Name)>> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(
             "select name, body from chunks where tenant = $1 and scope_id = $2
                 and octet_length(body) = 25 and get_byte(body, 0) = 2",
         )
         .bind(&scope.tenant)
         .bind(scope.id)
-        .fetch_all(&mut *connection)
+        .fetch_all(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         let places = rows.iter().map(|row| {
             let place = PackLocation::read(row.get("body"))?;
             Ok((place.expect("the statement looked at the format"), name_of(row)?))
@@ -167,7 +157,6 @@ impl PackStorage for PostgresStorage {
     }
 
     async fn list_packs(&self, scope: Option<&Scope>) -> Result<Vec<StoredPack>> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(
             "select tenant, scope_id, pack_id, size_bytes, live_bytes from packs
              where $1::text is null or (tenant = $1 and scope_id = $2)
@@ -175,22 +164,19 @@ impl PackStorage for PostgresStorage {
         )
         .bind(scope.map(|it| it.tenant.clone()))
         .bind(scope.map(|it| it.id))
-        .fetch_all(&mut *connection)
+        .fetch_all(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         rows.iter().map(pack_of).collect()
     }
 
     async fn list_sparse(&self) -> Result<Vec<StoredPack>> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(
             "select tenant, scope_id, pack_id, size_bytes, live_bytes from packs
              where live_bytes * 2 < size_bytes order by tenant, scope_id limit $1",
         )
         .bind(SPARSE_MAX)
-        .fetch_all(&mut *connection)
+        .fetch_all(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         rows.iter().map(pack_of).collect()
     }
 

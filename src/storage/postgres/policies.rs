@@ -52,7 +52,6 @@ impl RetentionStorage for PostgresStorage {
                 Err(Error::NotFound("thread"))
             };
             if let Err(error) = refused {
-                connection.release();
                 return Err(error);
             }
         }
@@ -74,7 +73,7 @@ impl RetentionStorage for PostgresStorage {
             record_act(&mut transaction, act).await?;
         }
         transaction.commit().await?;
-        connection.release();
+        drop(connection);
         rows::read_policy(&row.ok_or(Error::NotFound("thread"))?).map_err(Error::from)
     }
 
@@ -84,15 +83,13 @@ impl RetentionStorage for PostgresStorage {
         thread_id: Option<&ThreadId>,
     ) -> Result<Option<Policy>> {
         let (kind, thread) = key(thread_id);
-        let mut connection = self.pool.get().await?;
         let row = sqlx::query(rows::GET)
             .bind(&caller.tenant)
             .bind(kind)
             .bind(thread)
             .bind(owner(caller, thread_id, Action::Read))
-            .fetch_optional(&mut *connection)
+            .fetch_optional(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         row.as_ref().map(rows::read_policy).transpose().map_err(Error::from)
     }
 
@@ -114,12 +111,10 @@ impl RetentionStorage for PostgresStorage {
             again.execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
-        connection.release();
         Ok(())
     }
 
     async fn list_reports(&self, caller: &Caller, query: &ReportQuery) -> Result<Vec<Report>> {
-        let mut connection = self.pool.get().await?;
         let found = sqlx::query(rows::LIST_REPORTS)
             .bind(&caller.tenant)
             .bind(query.thread_id.as_ref().map(ThreadId::as_str))
@@ -127,9 +122,8 @@ impl RetentionStorage for PostgresStorage {
             .bind(query.after.as_ref().map(|it| it.report_id.as_str()))
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
             .bind(owner(caller, query.thread_id.as_ref(), Action::Read))
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         found.iter().map(|row| rows::read_report(row).map_err(Error::from)).collect()
     }
 
@@ -140,31 +134,27 @@ impl RetentionStorage for PostgresStorage {
         now: Micros,
     ) -> Result<u64> {
         let (kind, thread) = key(thread_id);
-        let mut connection = self.pool.get().await?;
         let done = sqlx::query(rows::REQUEST)
             .bind(&caller.tenant)
             .bind(thread_id.map(|_| kind))
             .bind(thread)
             .bind(now)
             .bind(owner(caller, thread_id, Action::Write))
-            .execute(&mut *connection)
+            .execute(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         Ok(done.rows_affected())
     }
 
     async fn claim_policy(&self, now: Micros, due_at: Micros) -> Result<Option<Claim>> {
         let text = format!("{}{WHICH}{}", rows::CLAIM_SET, rows::CLAIM_RETURNING);
         let token = random_hex();
-        let mut connection = self.pool.get().await?;
         let row = sqlx::query(AssertSqlSafe(text))
             .bind(now)
             .bind(due_at)
             .bind(&token)
             .bind(now + rows::CLAIM_HELD)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         row.map(|row| rows::read_claim(&row, &token)).transpose().map_err(Error::from)
     }
 
@@ -182,9 +172,7 @@ impl RetentionStorage for PostgresStorage {
         if let Some(thread_id) = own {
             query = query.bind(thread_id);
         }
-        let mut connection = self.pool.get().await?;
-        let found = query.fetch_all(&mut *connection).await?;
-        connection.release();
+        let found = query.fetch_all(&mut *self.pool.get().await?).await?;
         Ok(found.iter().map(|row: &PgRow| row.get("thread_id")).collect())
     }
 
@@ -208,9 +196,7 @@ impl RetentionStorage for PostgresStorage {
             .bind(removed.size_bytes)
             .bind(removed.stored_bytes)
             .bind(progress.last_error);
-        let mut connection = self.pool.get().await?;
-        let done = query.execute(&mut *connection).await?;
-        connection.release();
+        let done = query.execute(&mut *self.pool.get().await?).await?;
         Ok(done.rows_affected() > 0)
     }
 
@@ -231,15 +217,12 @@ impl RetentionStorage for PostgresStorage {
             end.execute(&mut *transaction).await?;
         }
         transaction.commit().await?;
-        connection.release();
         Ok(held)
     }
 
     async fn expire_reports(&self, before: Micros) -> Result<()> {
-        let mut connection = self.pool.get().await?;
         let expire = sqlx::query(rows::EXPIRE_REPORTS).bind(before);
-        expire.execute(&mut *connection).await?;
-        connection.release();
+        expire.execute(&mut *self.pool.get().await?).await?;
         Ok(())
     }
 }

@@ -69,7 +69,7 @@ pub struct SearchPool {
     places: Arc<FairPlaces>,
 }
 
-/// A connection on loan. Call [`Lease::release`] after the last use; dropped without it, the connection closes.
+/// A connection on loan. Dropped, it goes back to the pool, or closes where its last statement was cut short or a transaction is open.
 pub struct Lease {
     object: Option<Object<Manager>>,
     place: Option<Place>,
@@ -145,9 +145,9 @@ impl SearchPool {
 }
 
 impl Lease {
-    /// Gives the connection back. Only after its last answer was read to the end.
-    pub fn release(mut self) {
-        drop(self.object.take());
+    /// For one that nobody else is to use.
+    pub fn close(mut self) {
+        self.object.take().map(Object::take);
     }
 }
 
@@ -155,21 +155,20 @@ impl Deref for Lease {
     type Target = Connection;
 
     fn deref(&self) -> &Connection {
-        &self.object.as_ref().expect("present until release or drop").connection
+        &self.object.as_ref().expect("present until close or drop").connection
     }
 }
 
 impl DerefMut for Lease {
     fn deref_mut(&mut self) -> &mut Connection {
-        &mut self.object.as_mut().expect("present until release or drop").connection
+        &mut self.object.as_mut().expect("present until close or drop").connection
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(object) = self.object.take() {
-            drop(Object::take(object));
-        }
+        let object = self.object.take();
+        let _ended = object.filter(|it| !it.connection.is_reusable()).map(Object::take);
     }
 }
 

@@ -152,7 +152,6 @@ impl PostgresStorage {
             self.chunks.forget(tenant, thread.thread_id);
             remove_garbage(&mut connection, tenant, locked.thread_key, locked.scope_id).await?;
         }
-        connection.release();
         Ok(locked.is_some())
     }
 }

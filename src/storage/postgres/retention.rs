@@ -164,7 +164,6 @@ impl PostgresStorage {
             };
         }
         transaction.commit().await?;
-        connection.release();
         Ok(retained)
     }
 
@@ -202,14 +201,12 @@ impl PostgresStorage {
         };
         let Retained::Pruned(pruned) = part.retained else {
             transaction.rollback().await?;
-            connection.release();
             return Ok(part);
         };
         let counted =
             record(&mut transaction, job.round, job.thread.thread_id, &pruned, part.is_last);
         if !counted.await? {
             transaction.rollback().await?;
-            connection.release();
             return Ok(Part { retained: Retained::NotClaimed, is_last: true });
         }
         transaction.commit().await?;
@@ -218,7 +215,6 @@ impl PostgresStorage {
             remove_garbage(&mut connection, job.thread.tenant, locked.thread_key, locked.scope_id)
                 .await?;
         }
-        connection.release();
         Ok(part)
     }
 

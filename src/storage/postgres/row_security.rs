@@ -11,7 +11,6 @@ impl PostgresStorage {
     /// # Errors
     /// `Invalid`, with advice, when row security binds the user that we connect as.
     pub(super) async fn check_sees_rows(&self) -> Result<()> {
-        let mut connection = self.pool.get().await?;
         let names: Vec<&str> = TABLES.iter().map(|it| it.name).collect();
         let row = sqlx::query(
             "select current_user::text as me, pg_get_userbyid(c.relowner)::text as owner
@@ -19,9 +18,8 @@ impl PostgresStorage {
              where c.relrowsecurity and row_security_active(c.oid) limit 1",
         )
         .bind(names)
-        .fetch_optional(&mut *connection)
+        .fetch_optional(&mut *self.pool.get().await?)
         .await?;
-        connection.release();
         let Some(row) = row else { return Ok(()) };
         let (me, owner): (String, String) = (row.get("me"), row.get("owner"));
         let advice = format!(

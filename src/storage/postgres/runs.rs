@@ -41,7 +41,6 @@ impl PostgresStorage {
         let listed = ThreadFilter::by(caller, Action::Write);
         let text =
             format!("{OF_RUNS} and {SHOWN}{} order by t.thread_id", listed.condition(way_in));
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(AssertSqlSafe(text))
             .bind(&caller.tenant)
             .bind(run_ids)
@@ -49,9 +48,8 @@ impl PostgresStorage {
             .bind(listed.exact)
             .bind(listed.firsts)
             .bind(listed.ends)
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let mut threads: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
         for row in rows {
             threads
@@ -110,14 +108,12 @@ impl PostgresStorage {
                     self.make_bases(&mut transaction, secret, place, plan_and_prefetch).await?;
                 if !prefetch.is_complete() {
                     transaction.rollback().await?;
-                    connection.release();
                     return Ok(());
                 }
                 carry_out(&mut transaction, tenant, &locked, &plan, bases).await?;
             }
         }
         transaction.commit().await?;
-        connection.release();
         Ok(())
     }
 }

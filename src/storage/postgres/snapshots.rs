@@ -149,14 +149,12 @@ impl PostgresStorage {
         let found = threads(&mut transaction, (caller, secret), request, &locked_scopes).await?;
         let Some(found) = found else {
             transaction.rollback().await?;
-            connection.release();
             return Ok(None);
         };
         let mut within = BorrowedTransaction(&mut transaction);
         let sessions = sessions::find_all(&mut within, (caller, secret), &request.sessions).await?;
         if sessions.iter().any(|it| !locked_scopes.contains(&it.scope_id)) {
             transaction.rollback().await?;
-            connection.release();
             return Ok(None);
         }
         let items = Items { sql: &item_sql::POSTGRES, tenant: &caller.tenant, number, now };
@@ -190,7 +188,6 @@ impl PostgresStorage {
             return Err(Error::Internal("a thread changed under its locks".into()));
         }
         transaction.commit().await?;
-        connection.release();
         Ok(Some(row.get("moment")))
     }
 }

@@ -55,21 +55,18 @@ impl PostgresStorage {
         } else {
             transaction.rollback().await.map_err(|error| failed(&error))?;
         }
-        connection.release();
         made
     }
 
     pub(super) async fn read_sql_roles(&self, tenant: &str) -> Result<Vec<SqlRole>> {
-        let mut connection = self.pool.get().await?;
         let rows = sqlx::query(
             "select role, tenant, created_at from sql_roles where tenant = $1
              order by created_at, role",
         )
         .bind(tenant)
-        .fetch_all(&mut *connection)
+        .fetch_all(&mut *self.pool.get().await?)
         .await
         .map_err(|error| failed(&error))?;
-        connection.release();
         let role = |row: &sqlx::postgres::PgRow| SqlRole {
             name: row.get("role"),
             tenant: row.get("tenant"),
@@ -99,7 +96,6 @@ impl PostgresStorage {
         }
         transaction.commit().await.map_err(|error| failed(&error))?;
         if !found {
-            connection.release();
             return Ok(Dropped::Absent);
         }
         let role = quoted(name);
@@ -114,7 +110,6 @@ impl PostgresStorage {
             Err(error) => return Err(failed(&error)),
             Ok(()) => Dropped::Gone,
         };
-        connection.release();
         Ok(dropped)
     }
 }

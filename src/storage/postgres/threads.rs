@@ -27,14 +27,12 @@ impl ThreadStorage for PostgresStorage {
              where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)"
         );
         let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
-        let mut connection = self.pool.get().await?;
         let row = sqlx::query(AssertSqlSafe(text))
             .bind(thread.tenant)
             .bind(thread.thread_id)
             .bind(thread.owner)
-            .fetch_optional(&mut *connection)
+            .fetch_optional(&mut *self.pool.get().await?)
             .await?;
-        connection.release();
         let mut found = self.read_threads(&caller.tenant, row.as_slice()).await?;
         Ok(found.pop())
     }
@@ -42,7 +40,6 @@ impl ThreadStorage for PostgresStorage {
     async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
         let listed = ThreadFilter::by(caller, Action::Read);
         let Some(text) = list_text(query, &listed.ways()) else { return Ok(Vec::new()) };
-        let mut connection = self.searches.get(&caller.tenant).await?;
         let after = query.after.as_ref();
         let rows = sqlx::query(AssertSqlSafe(text))
             .bind(&caller.tenant)
@@ -57,9 +54,8 @@ impl ThreadStorage for PostgresStorage {
             .bind(listed.exact)
             .bind(listed.firsts)
             .bind(listed.ends)
-            .fetch_all(&mut *connection)
+            .fetch_all(&mut *self.searches.get(&caller.tenant).await?)
             .await?;
-        connection.release();
         self.read_threads(&caller.tenant, &rows).await
     }
 

@@ -70,7 +70,6 @@ impl VectorIndexes {
         )
         .fetch_all(&mut *connection)
         .await?;
-        connection.release();
         let mut known = self.known.lock().expect("nothing panics while it is held");
         known.extension = extension;
         known.valid = rows.iter().map(|row| row.get("name")).collect();

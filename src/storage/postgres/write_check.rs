@@ -1,7 +1,5 @@
 //! Checks whether the database can be written, after a write failed for a reason of the whole database.
 
-use sqlx::Executor as _;
-
 use super::pool::Pool;
 use crate::domain::{Error, Result};
 
@@ -11,7 +9,7 @@ const BYTES: usize = 256 << 10;
 /// Adds a chunk of nobody and takes it back: a commit would add nothing to what that tells.
 pub(super) async fn try_write(pool: &Pool) -> Result<()> {
     let mut connection = pool.get().await?;
-    connection.execute("begin").await?;
+    connection.open("begin").await?;
     let added =
         sqlx::query("insert into chunks (tenant, scope_id, name, body) values ('', 0, $1, $2)")
             .bind(&rand::random::<[u8; 12]>()[..])
@@ -19,7 +17,6 @@ pub(super) async fn try_write(pool: &Pool) -> Result<()> {
             .execute(&mut *connection)
             .await
             .map_err(Error::from);
-    connection.execute("rollback").await?;
-    connection.release();
+    connection.end("rollback").await?;
     added.map(drop)
 }

@@ -1,0 +1,79 @@
+//! Tests what becomes of connections to PostgreSQL after calls that end well, are refused or are cut short.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::{Connection, Executor, PgConnection};
+use threadkeep::domain::Conflict;
+use threadkeep::domain::retention::Rule;
+use threadkeep::domain::storage::CopyThread;
+
+use crate::commands::Put;
+use crate::harness::{Harness, commit, conflict, pruning, thread_id};
+
+const LOOKS_MAX: u32 = 6_000;
+
+/// Sessions of the server, by their numbers, that meet a condition.
+async fn sessions(h: &Harness, condition: &str) -> BTreeSet<String> {
+    let others = "select cast(pid as text) from pg_stat_activity
+        where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()";
+    h.texts(&format!("{others} and {condition}")).await.into_iter().collect()
+}
+
+async fn until(h: &Harness, condition: &str, is_met: impl Fn(&BTreeSet<String>) -> bool) {
+    for _ in 0..LOOKS_MAX {
+        if is_met(&sessions(h, condition).await) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("never came: {condition}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_refused_keeps_its_connection_and_leaves_no_transaction_open() {
+    let h = Harness::postgres().await;
+    for thread in ["t", "taken"] {
+        h.commit(commit(thread, vec![Put::new("1").op()])).await.unwrap();
+    }
+    let taken = CopyThread {
+        source: thread_id("t"),
+        target: thread_id("taken"),
+        idempotency: None,
+        full: None,
+    };
+    let round = async || {
+        let refused = h.storage.copy_thread(&h.caller, &taken).await;
+        assert!(matches!(conflict(refused), Conflict::ThreadExists));
+        h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
+        h.get("1").await;
+    };
+    round().await;
+    let before = sessions(&h, "true").await;
+    for _ in 0..10 {
+        round().await;
+    }
+    assert_eq!(sessions(&h, "true").await, before);
+    assert_eq!(sessions(&h, "state like 'idle in transaction%'").await, BTreeSet::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_is_cut_short_takes_its_connection_along() {
+    let h = Arc::new(Harness::postgres().await);
+    h.put(Put::new("1")).await;
+    let mut lock = PgConnection::connect(h.url()).await.unwrap();
+    lock.execute("begin; lock table checkpoints in access exclusive mode").await.unwrap();
+    let call = tokio::spawn({
+        let h = Arc::clone(&h);
+        async move { drop(h.get("1").await) }
+    });
+    let waits = "wait_event_type = 'Lock'";
+    until(&h, waits, |found| found.len() == 1).await;
+    let cut = sessions(&h, waits).await;
+    call.abort();
+    assert!(call.await.unwrap_err().is_cancelled());
+    lock.execute("rollback").await.unwrap();
+    until(&h, "true", |found| found.is_disjoint(&cut)).await;
+    assert_eq!(h.get("1").await.id, "1");
+}
