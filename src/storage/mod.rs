@@ -41,6 +41,7 @@ pub mod setting_rows;
 mod short_work;
 pub mod signing;
 pub mod snapshots;
+mod sql_row;
 pub mod sqlite;
 pub mod storage_use;
 pub mod tables;
