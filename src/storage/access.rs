@@ -15,6 +15,8 @@ pub const PAGE_ROWS: i64 = 256;
 const PAGE_BYTES: i64 = 8 << 20;
 /// Names in one statement. Lists are filled up to it, so that the text of a statement stays the same.
 pub const NAMES_MAX: usize = 256;
+/// Work of the server itself, among the tenants that take turns: no tenant has this name.
+pub const OWN_WORK: &str = "";
 
 /// What the engines write differently. Stands in statements as `{name}`.
 #[derive(Debug, Clone, Copy)]
@@ -213,6 +215,38 @@ pub trait Accessible: Send + Sync {
 
     /// A transaction that writes. Code that changes content locks the scope first, with [`lock_scope`].
     async fn begin_write(&self) -> Result<Box<dyn Access + '_>>;
+
+    /// As [`Self::begin_write`], for a request of a tenant: where there is one writer, tenants take turns, and none waits for
+    /// the turn of work in slices.
+    async fn begin_write_for(&self, _tenant: &str) -> Result<Box<dyn Access + '_>> {
+        self.begin_write().await
+    }
+
+    /// Runs one statement that reads, as [`Self::begin_read_for`]. One round trip where the engine can.
+    async fn read_rows(
+        &self,
+        tenant: &str,
+        statement: &str,
+        binds: &[SqlValue],
+    ) -> Result<Vec<SqlRow>> {
+        let mut access = self.begin_read_for(tenant).await?;
+        let rows = access.rows(statement, binds).await?;
+        access.end().await?;
+        Ok(rows)
+    }
+
+    /// Runs one statement that writes, as [`Self::begin_write_for`]. One round trip where the engine can.
+    async fn write_rows(
+        &self,
+        tenant: &str,
+        statement: &str,
+        binds: &[SqlValue],
+    ) -> Result<Vec<SqlRow>> {
+        let mut access = self.begin_write_for(tenant).await?;
+        let rows = access.rows(statement, binds).await?;
+        access.end().await?;
+        Ok(rows)
+    }
 
     /// Removes in slices the rows of a thread key that no thread has, and of a scope that nobody holds.
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()>;

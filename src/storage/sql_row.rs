@@ -17,6 +17,19 @@ impl From<i64> for SqlValue {
     }
 }
 
+/// None is a null of the type bigint. An optional text is bound as an empty one, with a flag beside it where an empty one means something.
+impl From<Option<i64>> for SqlValue {
+    fn from(value: Option<i64>) -> Self {
+        value.map_or(Self::Null, Self::Integer)
+    }
+}
+
+impl From<bool> for SqlValue {
+    fn from(value: bool) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
 impl From<&str> for SqlValue {
     fn from(value: &str) -> Self {
         Self::Text(value.to_owned())
@@ -41,6 +54,12 @@ impl SqlRow {
             SqlValue::Integer(value) => Ok(*value),
             _ => Err(unexpected()),
         }
+    }
+
+    /// # Errors
+    /// `Integrity`.
+    pub fn boolean(&self, at: usize) -> Result<bool> {
+        self.integer(at).map(|it| it != 0)
     }
 
     pub fn is_null(&self, at: usize) -> bool {

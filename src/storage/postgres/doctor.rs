@@ -112,6 +112,24 @@ impl Accessible for PostgresStorage {
         begin_access(&self.pool, "begin").await
     }
 
+    async fn read_rows(
+        &self,
+        _tenant: &str,
+        statement: &str,
+        binds: &[SqlValue],
+    ) -> Result<Vec<SqlRow>> {
+        run_alone(&self.pool, statement, binds).await
+    }
+
+    async fn write_rows(
+        &self,
+        _tenant: &str,
+        statement: &str,
+        binds: &[SqlValue],
+    ) -> Result<Vec<SqlRow>> {
+        run_alone(&self.pool, statement, binds).await
+    }
+
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
         let mut connection = self.pool.get().await?;
         remove_garbage(&mut connection, tenant, thread_key, scope_id).await?;
@@ -129,6 +147,14 @@ pub(super) async fn begin_access<'a>(
     connection.open(begin).await?;
     let damaging = if begin == BEGIN_READ { &UNREADABLE[..] } else { &DAMAGED };
     Ok(Box::new(Transaction { connection, damaging }))
+}
+
+/// A statement is a transaction of its own: one round trip.
+async fn run_alone(pool: &Pool, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
+    let mut connection = pool.get().await?;
+    let rows = fetch(&mut connection, statement, binds, &DAMAGED).await?;
+    connection.release();
+    Ok(rows)
 }
 
 /// A transaction that somebody else began and ends.

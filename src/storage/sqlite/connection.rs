@@ -22,6 +22,7 @@ use crate::domain::error::Obstacle;
 use crate::domain::fair_places::{FairPlaces, Place, Share};
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
+use crate::storage::access::OWN_WORK;
 
 /// Readers measured to be enough for 16 callers on 2 cores; more only cost memory.
 const READERS: usize = 6;
@@ -30,8 +31,6 @@ const SEARCHERS: usize = 6;
 /// For keys and readiness: without the keys nobody is let in, so they do not wait for searches. One for the poll, one for a key that
 /// is looked up.
 const FIRST_READERS: usize = 2;
-/// Work of the server itself, among the tenants that share the readers.
-const OURS: &str = "";
 /// Lanes, among the tenants that share the writer: no tenant has these names.
 pub(super) const COMMITS: &str = "\0commits";
 pub(super) const ITEMS: &str = "\0items";
@@ -139,7 +138,7 @@ impl Connections {
     /// # Errors
     /// `Obstacle` says why not.
     pub(super) async fn check(&self, path: &Path) -> Result<()> {
-        let mut writer = self.writer(OURS).await.map_err(|error| open_error(error, path))?;
+        let mut writer = self.writer(OWN_WORK).await.map_err(|error| open_error(error, path))?;
         writer.execute("begin immediate").await.map_err(|error| open_error(error, path))?;
         // A file that may not be written lets a transaction begin, but nothing be written in it.
         let written = writer.execute("pragma user_version = 0").await;
@@ -152,7 +151,7 @@ impl Connections {
     /// # Errors
     /// `Obstacle` says why not.
     pub(super) async fn check_reading(&self, path: &Path) -> Result<()> {
-        let mut writer = self.writer(OURS).await.map_err(|error| open_error(error, path))?;
+        let mut writer = self.writer(OWN_WORK).await.map_err(|error| open_error(error, path))?;
         let read = writer.execute("select count(*) from sqlite_schema").await;
         read.map_err(|error| open_error(error, path))?;
         writer.give_back();
@@ -161,7 +160,7 @@ impl Connections {
 
     /// A write transaction of the server itself.
     pub(super) async fn begin_write(&self) -> Result<Write<'_>> {
-        self.begin_write_for(OURS).await
+        self.begin_write_for(OWN_WORK).await
     }
 
     /// The same for a tenant or a lane: those that wait take turns.
@@ -179,7 +178,7 @@ impl Connections {
 
     /// A read transaction of the server itself: everything read through it is one state of the database.
     pub(super) async fn begin_read(&self) -> Result<Read<'_>> {
-        self.begin_read_at(self.readers.take(OURS).await?).await
+        self.begin_read_at(self.readers.take(OWN_WORK).await?).await
     }
 
     /// The same for a tenant: those that wait take turns.
@@ -196,7 +195,7 @@ impl Connections {
 
     /// The same for keys and readiness: waits for no read of data.
     pub(super) async fn begin_first_read(&self) -> Result<Read<'_>> {
-        self.begin_read_at(self.first_readers.take(OURS).await?).await
+        self.begin_read_at(self.first_readers.take(OWN_WORK).await?).await
     }
 
     async fn begin_read_at(&self, place: Place) -> Result<Read<'_>> {

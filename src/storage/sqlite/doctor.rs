@@ -129,6 +129,10 @@ impl Accessible for SqliteStorage {
         Ok(Box::new(Turn { write: self.connections.begin_write().await?, _turn: turn }))
     }
 
+    async fn begin_write_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        Ok(Box::new(self.connections.begin_write_for(tenant).await?))
+    }
+
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
         self.collect(&Garbage { tenant: tenant.to_owned(), thread_key, scope_id }).await?;
         Ok(())
