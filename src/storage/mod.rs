@@ -23,6 +23,7 @@ pub mod objects;
 pub mod opening;
 pub mod owner_macs;
 mod owner_signing;
+pub mod policies;
 pub mod policy_rows;
 pub mod postgres;
 pub mod prepare;

@@ -177,8 +177,7 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "removal by age; each row has its tenant",
     ),
     ("storage/policy_rows.rs", "from retention_reports where finished_at <", "removal by age"),
-    ("postgres/policies.rs", "where (due_at <= $1 or round", "polling of due policies"),
-    ("sqlite/policies.rs", "where (due_at <= $1 or round", "polling of due policies"),
+    ("storage/policy_rows.rs", "where (due_at <= $1 or round", "polling of due policies"),
     (
         "postgres/packs.rs",
         "where (tenant, thread_id) > ($1, $2)",

@@ -42,7 +42,6 @@ pub mod notices;
 mod other_servers;
 mod pack_writes;
 mod packs;
-mod policies;
 mod pool;
 mod prober;
 mod read_sql;

@@ -9,8 +9,8 @@ use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::connection::{Connection, Transaction};
 use super::content::collect;
+use super::doctor::BorrowedTransaction;
 use super::garbage::{remove_garbage, replace_with_tombstone};
-use super::policies::forget_policy;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::grants::Action;
@@ -21,6 +21,7 @@ use crate::storage::associated_data::CheckpointAt;
 use crate::storage::base_document::seal_base;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
+use crate::storage::policies::forget_policy;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::{Orphan, Plan};
 use crate::storage::thread_filter::OwnedThread;
@@ -144,7 +145,8 @@ impl PostgresStorage {
         if let Some(locked) = &locked {
             check(locked, request.generation.as_deref(), request.fence)?;
             replace_with_tombstone(&mut transaction, tenant, locked).await?;
-            forget_policy(&mut transaction, tenant, &locked.thread_id).await?;
+            let mut access = BorrowedTransaction(&mut transaction);
+            forget_policy(&mut access, tenant, &locked.thread_id).await?;
         }
         transaction.commit().await?;
         if let Some(locked) = &locked {

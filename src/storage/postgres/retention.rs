@@ -1,13 +1,14 @@
 //! Removes what a retention rule removes from one thread. Each transaction counts its removals. A dry run reads the same and changes
 //! nothing.
 
+use async_trait::async_trait;
 use sqlx::Row;
 
 use super::PostgresStorage;
 use super::checkpoints::Walked;
 use super::connection::Connection;
+use super::doctor::BorrowedTransaction;
 use super::garbage::{remove_garbage, replace_with_tombstone};
-use super::policies::{forget_policy, record};
 use super::removal::{LockedThread, NewBase, begin, carry_out, check, key_of, lock};
 use super::retention_estimate::{ThreadKeys, content, contents, stored_bases};
 use crate::content::keys::TenantSecret;
@@ -19,6 +20,7 @@ use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
+use crate::storage::policies::{RetentionEngine, forget_policy, record};
 use crate::storage::retention::Plan;
 use crate::storage::retention_estimate::{BaseSize, Bases, Contents, Decision};
 use crate::storage::thread_filter::OwnedThread;
@@ -37,6 +39,15 @@ struct Job<'a> {
 struct Part {
     retained: Retained,
     is_last: bool,
+}
+
+#[async_trait]
+impl RetentionEngine for PostgresStorage {
+    async fn retain(&self, claim: &Claim, thread_id: &str, now: Micros) -> Result<Retained> {
+        let thread = OwnedThread::by_server(&claim.tenant, thread_id);
+        let job = Job { thread, rule: claim.rule(), round: Some((claim, now)) };
+        self.clear_pool_on_loss(self.apply(&job, claim.rules.dry_run).await)
+    }
 }
 
 impl PostgresStorage {
@@ -58,17 +69,6 @@ impl PostgresStorage {
             }
         }
         Ok(all)
-    }
-
-    pub(super) async fn retain(
-        &self,
-        claim: &Claim,
-        thread_id: &str,
-        now: Micros,
-    ) -> Result<Retained> {
-        let thread = OwnedThread::by_server(&claim.tenant, thread_id);
-        let job = Job { thread, rule: claim.rule(), round: Some((claim, now)) };
-        self.apply(&job, claim.rules.dry_run).await
     }
 
     /// Looks without a lock first: of most threads nothing goes.
@@ -203,8 +203,8 @@ impl PostgresStorage {
             transaction.rollback().await?;
             return Ok(part);
         };
-        let counted =
-            record(&mut transaction, job.round, job.thread.thread_id, &pruned, part.is_last);
+        let mut access = BorrowedTransaction(&mut transaction);
+        let counted = record(&mut access, job.round, job.thread.thread_id, &pruned, part.is_last);
         if !counted.await? {
             transaction.rollback().await?;
             return Ok(Part { retained: Retained::NotClaimed, is_last: true });
@@ -236,7 +236,8 @@ impl PostgresStorage {
                 let removed = everything(connection, place, &contents).await?;
                 replace_with_tombstone(connection, job.thread.tenant, locked).await?;
                 if job.round.is_none() {
-                    forget_policy(connection, job.thread.tenant, job.thread.thread_id).await?;
+                    let mut access = BorrowedTransaction(connection);
+                    forget_policy(&mut access, job.thread.tenant, job.thread.thread_id).await?;
                 }
                 let retained = Retained::Pruned(Pruned { removed, deleted: true });
                 return Ok(Part { retained, is_last: true });

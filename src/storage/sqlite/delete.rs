@@ -4,13 +4,13 @@ use sqlx::Row;
 
 use super::SqliteStorage;
 use super::garbage::Garbage;
-use super::policies::forget_policy;
 use super::thread_row::read_thread_row;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::grants::Action;
 use crate::domain::storage::DeleteThread;
+use crate::storage::policies::forget_policy;
 use crate::storage::thread_filter::OwnedThread;
 
 const HOUR: Micros = 3_600 * 1_000_000;

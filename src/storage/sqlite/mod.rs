@@ -1,7 +1,6 @@
 //! Implements the storage on SQLite, in the process and in one file. Results are the same as PostgreSQL's, with other SQL. Sets are bound
 //! as JSON (`rows`). Rust decides conditions inside the one write transaction that runs at a time.
 
-mod audit;
 mod bases;
 mod batch;
 mod batch_stored;
@@ -37,7 +36,6 @@ mod log_file;
 mod log_limit;
 mod pack_writes;
 mod packs;
-mod policies;
 mod private_files;
 mod read_only;
 mod removal_rows;

@@ -1,13 +1,14 @@
 //! Removes what a retention rule removes from one thread, in transactions short enough for the one writer. Each counts its removals. A dry
 //! run reads the same and changes nothing.
 
+use async_trait::async_trait;
+
 use super::SqliteStorage;
 use super::bases::{make_bases, recount};
 use super::connection::Write;
 use super::delete::REMOVE_THREAD;
 use super::garbage::Garbage;
 use super::history::Ground;
-use super::policies::{forget_policy, record};
 use super::removal_rows::{Removal, delete, swap};
 use super::retention_estimate::{content, contents, sizes, stored_bases};
 use super::rows::RowSet;
@@ -20,6 +21,7 @@ use crate::domain::grants::Action;
 use crate::domain::retention::{Claim, PruneRequest, Pruned, Removed, Retained, Rule};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::policies::{RetentionEngine, forget_policy, record};
 use crate::storage::prepare::channel_key;
 use crate::storage::retention::Plan;
 use crate::storage::retention_estimate::{BaseSize, Bases, Contents, Decision};
@@ -44,6 +46,16 @@ struct Part {
     garbage: Option<(i64, i64)>,
 }
 
+#[async_trait]
+impl RetentionEngine for SqliteStorage {
+    async fn retain(&self, claim: &Claim, thread_id: &str, now: Micros) -> Result<Retained> {
+        let secret = self.secret(&claim.tenant).await?;
+        let thread = OwnedThread::by_server(&claim.tenant, thread_id);
+        let job = Job { thread, secret: &secret, rule: claim.rule(), round: Some((claim, now)) };
+        self.apply(&job, claim.rules.dry_run).await
+    }
+}
+
 impl SqliteStorage {
     /// A thread whose lease is held fails the call before anything of it is removed; threads before it in the
     /// list are pruned then.
@@ -64,18 +76,6 @@ impl SqliteStorage {
             }
         }
         Ok(all)
-    }
-
-    pub(super) async fn retain(
-        &self,
-        claim: &Claim,
-        thread_id: &str,
-        now: Micros,
-    ) -> Result<Retained> {
-        let secret = self.secret(&claim.tenant).await?;
-        let thread = OwnedThread::by_server(&claim.tenant, thread_id);
-        let job = Job { thread, secret: &secret, rule: claim.rule(), round: Some((claim, now)) };
-        self.apply(&job, claim.rules.dry_run).await
     }
 
     /// Looks with a reader first: of most threads nothing goes, and the writer is left alone.
