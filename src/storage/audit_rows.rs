@@ -15,7 +15,7 @@ use crate::domain::refusals::{Counted, Refusal};
 const SLICE_ROWS: i64 = 1_000;
 
 /// $1 tenant, $2 at, $3 id, $4 actor, $5 act, $6 object, $7 details, $8 count. Servers add to the same row of refusals.
-pub const INSERT: &str = "
+const INSERT: &str = "
 insert into audit_events as e (tenant, at, event_id, actor, act, object, details, count)
 values ($1, $2, $3, $4, $5, $6, $7, $8)
 on conflict (tenant, at, event_id) do update set count = e.count + excluded.count";
@@ -138,7 +138,8 @@ pub async fn record(access: &mut dyn Access, act: &Act) -> Result<()> {
     let cells = [
         act.tenant.as_str().into(),
         act.at.into(),
-        act_id().as_str().into(),
+        // Acts are never added up.
+        random_hex().as_str().into(),
         act.actor.as_str().into(),
         act.kind.name().into(),
         act.object.as_str().into(),
@@ -146,11 +147,6 @@ pub async fn record(access: &mut dyn Access, act: &Act) -> Result<()> {
         SqlValue::Integer(1),
     ];
     access.rows(INSERT, &cells).await.map(drop)
-}
-
-/// Acts are never added up.
-pub fn act_id() -> String {
-    random_hex()
 }
 
 /// The same for the same refusals, wherever they happened.

@@ -1,7 +1,6 @@
 //! Implements the storage on PostgreSQL 14 and later, for production. It uses arrays and UNNEST, one statement per operation, and needs no
 //! extension.
 
-mod audit;
 mod batch;
 mod batch_sql;
 mod checkpoints;

@@ -3,12 +3,13 @@
 
 use sqlx::{AssertSqlSafe, Executor, Row};
 
-use super::audit::record;
 use super::connection::Connection;
+use super::doctor::BorrowedTransaction;
 use super::{PostgresStorage, failure};
 use crate::domain::audit::Act;
 use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::{Error, Result};
+use crate::storage::audit_rows::record;
 use crate::storage::tables::{Sql, TABLES};
 
 /// So that a script with the role cannot take the servers' connections.
@@ -48,7 +49,7 @@ impl PostgresStorage {
         let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
         let mut made = make(&mut transaction, role).await;
         if made.is_ok() {
-            made = record(&mut transaction, act).await;
+            made = record(&mut BorrowedTransaction(&mut transaction), act).await;
         }
         if made.is_ok() {
             transaction.commit().await.map_err(|error| failed(&error))?;
@@ -92,7 +93,7 @@ impl PostgresStorage {
             .map_err(|error| failed(&error))?;
         let found = forgotten.rows_affected() > 0;
         if found {
-            record(&mut transaction, act).await?;
+            record(&mut BorrowedTransaction(&mut transaction), act).await?;
         }
         transaction.commit().await.map_err(|error| failed(&error))?;
         if !found {
