@@ -153,7 +153,6 @@ pub(super) async fn begin_access<'a>(
 async fn run_alone(pool: &Pool, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
     let mut connection = pool.get().await?;
     let rows = fetch(&mut connection, statement, binds, &DAMAGED).await?;
-    connection.release();
     Ok(rows)
 }
 
