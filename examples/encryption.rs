@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use clap::Parser;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{
+use threadkeep::domain::checkpoints::checkpoint::{
     CheckpointPut, Commit, LargeValues, NewValue, Op, Target, Value,
 };
-use threadkeep::domain::checkpoints::write;
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
+use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::{Channel, CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
 use threadkeep::domain::storage::Storage;
 use threadkeep::storage::{Encryption, MasterKey, MasterKeys, StorageConfig, open};

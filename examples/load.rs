@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use clap::Parser;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{CheckpointPut, Commit, NewValue, Op, Value};
+use threadkeep::domain::checkpoints::checkpoint::{CheckpointPut, Commit, NewValue, Op, Value};
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
+use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::{Channel, CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
-use threadkeep::domain::planner::fold;
 use threadkeep::domain::storage::{Outcome, Storage};
 use threadkeep::storage::{Encryption, MasterKey, MasterKeys, StorageConfig, open};
 

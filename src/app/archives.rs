@@ -14,8 +14,8 @@ use crate::content::slicing::whole_chunks;
 use crate::content::tar::TarLimits;
 use crate::content::tar::whole::{self, Links};
 use crate::domain::caller::Caller;
-use crate::domain::cpu_threads;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_threads;
 use crate::domain::snapshots::archives::{Archive, ArchiveId, Arrived, WorkspaceName};
 use crate::domain::{Error, Result};
 

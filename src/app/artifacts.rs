@@ -9,8 +9,8 @@ use tokio::task::JoinHandle;
 
 pub use crate::content::tar::Piece;
 use crate::content::tar::{self, TarError, TarLimits};
-use crate::domain::cpu_threads;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_threads;
 use crate::domain::{Error, Result};
 
 /// Pieces of at most 64 KiB between the two sides.

@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use crate::content::recent::{Recent, Scope};
 use crate::domain::caller::{Caller, Permission};
-use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
+use crate::domain::tokens::grants::Action;
 
 pub use crate::content::difference::{
     Difference, DifferenceError, Digest, Ends, Piece, digest, header_length,
@@ -114,7 +114,7 @@ pub fn is_worth_keeping(data: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::domain::caller::Grants;
-    use crate::domain::grants::{Actions, Grant, Scoped, Selector};
+    use crate::domain::tokens::grants::{Actions, Grant, Scoped, Selector};
 
     #[test]
     fn who_may_not_read_the_thread_gets_no_base_and_sees_no_difference() {

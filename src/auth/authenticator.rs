@@ -22,10 +22,10 @@ use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::credential::{Credentials, SigningSecret};
-use crate::domain::grants::{Actions, NamespaceGrant, Scoped};
 use crate::domain::storage::CredentialStorage;
-use crate::domain::token::{Pass, Token};
+use crate::domain::tokens::credential::{Credentials, SigningSecret};
+use crate::domain::tokens::grants::{Actions, NamespaceGrant, Scoped};
+use crate::domain::tokens::token::{Pass, Token};
 use crate::domain::{Error, Result};
 
 /// How often keys and revocations are read again.

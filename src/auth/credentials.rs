@@ -8,9 +8,9 @@ use subtle::ConstantTimeEq as _;
 use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::clock::Micros;
-use crate::domain::credential::{Credentials, SigningSecret};
-use crate::domain::key::Key;
-use crate::domain::token::{Token, TokenId};
+use crate::domain::tokens::credential::{Credentials, SigningSecret};
+use crate::domain::tokens::key::Key;
+use crate::domain::tokens::token::{Token, TokenId};
 
 #[derive(Default)]
 pub struct CredentialSet {

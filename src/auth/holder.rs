@@ -3,8 +3,8 @@
 use super::authenticator::Identity;
 use super::signed_url::SignedUrl;
 use crate::domain::caller::Caller;
-use crate::domain::shares::Holder;
-use crate::domain::token::Pass;
+use crate::domain::scheduling::shares::Holder;
+use crate::domain::tokens::token::Pass;
 
 impl Identity {
     /// In whose share it counts what is held for it: that of the first token of the chain.
@@ -35,7 +35,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::domain::token::{MintRequest, NarrowRequest, mint, narrow};
+    use crate::domain::tokens::token::{MintRequest, NarrowRequest, mint, narrow};
 
     fn by(pass: Pass, caller: &Caller) -> Identity {
         Identity { caller: caller.clone(), pass }
@@ -50,7 +50,7 @@ mod tests {
             mint(&caller, &key, request, 0).unwrap()
         };
         let (ann, bob) = (of("ann"), of("bob"));
-        let who = |token: &crate::domain::token::Token| Caller {
+        let who = |token: &crate::domain::tokens::token::Token| Caller {
             subject: token.subject.clone(),
             grants: crate::domain::caller::Grants::Scoped(Arc::clone(&token.grants)),
             credential: token.token_id.to_string(),

@@ -10,8 +10,8 @@ use ring::hmac;
 
 use super::token_text::mac_key;
 use crate::domain::clock::Micros;
-use crate::domain::credential::SigningSecret;
-use crate::domain::token::TokenId;
+use crate::domain::tokens::credential::SigningSecret;
+use crate::domain::tokens::token::TokenId;
 
 /// Of what is signed. Another layout has another number.
 const VERSION: u8 = 1;

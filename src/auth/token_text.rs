@@ -11,10 +11,10 @@ use ring::hmac;
 use serde::{Deserialize, Serialize};
 use serde_bytes::ByteArray;
 
-use crate::domain::credential::SigningSecret;
-use crate::domain::grants::{Actions, Grant, NamespaceGrant, Scoped, Selector};
 use crate::domain::limits::LIMITS;
-use crate::domain::token::{Token, TokenId};
+use crate::domain::tokens::credential::SigningSecret;
+use crate::domain::tokens::grants::{Actions, Grant, NamespaceGrant, Scoped, Selector};
+use crate::domain::tokens::token::{Token, TokenId};
 use crate::domain::{Error, Result};
 
 pub const PREFIX: &str = "tks_";

@@ -1,16 +1,16 @@
-//! Makes and revokes tokens: signs tokens and stores revocations, as [`crate::domain::token`] decides.
+//! Makes and revokes tokens: signs tokens and stores revocations, as [`crate::domain::tokens::token`] decides.
 
 use std::sync::Arc;
 
 use super::authenticator::{Authenticator, Identity};
 use super::signed_url::{self, SignedUrl};
 use super::token_text;
-use crate::domain::audit::{Act, ActKind, AuditStorage};
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::credential::{Revocation, SigningSecret};
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::CredentialStorage;
-use crate::domain::token::{
+use crate::domain::tenants::audit::{Act, ActKind, AuditStorage};
+use crate::domain::tokens::credential::{Revocation, SigningSecret};
+use crate::domain::tokens::token::{
     self, Doomed, MintRequest, NarrowRequest, RevokedToken, Token, TokenId,
 };
 use crate::domain::{Error, Result};

@@ -4,11 +4,11 @@ use super::opening::open_existing;
 use super::{print, tenants};
 use crate::config::Audit;
 use crate::domain::Result;
-use crate::domain::audit::{self, ActKind, Event, EventQuery};
 use crate::domain::caller::check_tenant;
-use crate::domain::refusals::UNKNOWN_TENANT;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::audit::{self, ActKind, Event, EventQuery};
 use crate::domain::time::{parse_rfc3339, rfc3339};
+use crate::domain::tokens::refusals::UNKNOWN_TENANT;
 
 pub(super) async fn run(command: Audit) -> Result<()> {
     let tenant = command.tenant.as_deref().unwrap_or(UNKNOWN_TENANT);

@@ -8,10 +8,10 @@ use super::opening::open_existing;
 use super::{print, tenants};
 use crate::config::Erase;
 use crate::domain::Result;
-use crate::domain::audit::COMMAND_LINE;
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
-use crate::domain::erasure::Erasures;
+use crate::domain::tenants::audit::COMMAND_LINE;
+use crate::domain::tenants::erasure::Erasures;
 
 /// Prints the receipt as JSON.
 pub(super) async fn run(command: Erase) -> Result<()> {

@@ -14,14 +14,14 @@ use serde_json::json;
 use super::opening::open_existing;
 use super::{io, tenants};
 use crate::config::Export;
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
 use crate::domain::error::Obstacle;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SnapshotId;
 use crate::domain::storage::Storage;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::{Error, Result};
 use crate::export::{
     LeftOut, Output, Parts, Selection, SigningKey, export, export_whole_only, require_parts,

@@ -14,11 +14,11 @@ use super::opening::{open_for_dry_run, open_or_make};
 use super::{io, print, tenants};
 use crate::config::{Import, ReportFormat};
 use crate::domain::Result;
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
-use crate::domain::export::Existing;
+use crate::domain::export::records::Existing;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::audit::{Act, ActKind};
 use crate::export::{ImportOptions, Imported, Input, Tally, import, verify};
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -73,7 +73,7 @@ async fn read(
     options: &ImportOptions,
 ) -> Result<Imported> {
     let mut caller = Caller::of_tenant(tenant);
-    crate::domain::audit::COMMAND_LINE.clone_into(&mut caller.credential);
+    crate::domain::tenants::audit::COMMAND_LINE.clone_into(&mut caller.credential);
     let mut input = Origin::open(file)?;
     if !options.dry_run {
         let now = Clock::System.now();

@@ -3,12 +3,12 @@
 use crate::auth::authenticator::{KEYLESS_TENANT, POLL_EVERY};
 use crate::auth::secret::Secret;
 use crate::config::Keys;
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{check_subject, check_tenant};
 use crate::domain::clock::{Clock, random_hex};
-use crate::domain::key::Key;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::time::rfc3339;
+use crate::domain::tokens::key::Key;
 use crate::domain::{Error, Result};
 
 use super::opening::{open_existing, open_or_make};

@@ -4,12 +4,12 @@ use super::opening::open_existing;
 use super::{print, tenants};
 use crate::config::{Quotas, SetQuota};
 use crate::domain::Result;
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
-use crate::domain::quotas::{Quota, Usage};
-use crate::domain::rates::Rates;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tenants::quotas::{Quota, Usage};
+use crate::domain::tenants::rates::Rates;
 
 pub(super) async fn run(command: Quotas) -> Result<()> {
     let (tenant, database) = match &command {

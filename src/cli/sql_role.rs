@@ -3,11 +3,11 @@
 
 use crate::auth::scram;
 use crate::config::SqlRoles;
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::{Clock, random_hex};
-use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole, check_name, unsupported};
 use crate::domain::storage::Storage;
+use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole, check_name, unsupported};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

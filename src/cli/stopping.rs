@@ -12,9 +12,9 @@ use crate::app::{App, Readiness};
 use crate::auth::authenticator::Authenticator;
 use crate::config::Stopping;
 use crate::domain::Result;
-use crate::domain::background_tasks;
-use crate::domain::feeds::Feeds;
+use crate::domain::scheduling::background_tasks;
 use crate::domain::storage::Storage;
+use crate::domain::store::feeds::Feeds;
 
 /// Of the time to stop, requests have four parts and the storage one.
 const PARTS: u32 = 5;

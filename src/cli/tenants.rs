@@ -9,7 +9,7 @@ use super::print;
 use crate::config::Tenants;
 use crate::domain::error::Obstacle;
 use crate::domain::storage::Storage;
-use crate::domain::tenants::{PAGE_MAX, TenantUse};
+use crate::domain::tenants::tenant::{PAGE_MAX, TenantUse};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

@@ -2,12 +2,12 @@
 
 use crate::auth::tokens::{mint_with, remember};
 use crate::config::{MintToken, ReportFormat, Token};
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::time::rfc3339;
-use crate::domain::token::{self, Doomed, MintRequest, Pass, TokenId};
+use crate::domain::tokens::token::{self, Doomed, MintRequest, Pass, TokenId};
 use crate::domain::{Error, Result};
 use crate::http::{MintedToken, grants};
 

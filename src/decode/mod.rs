@@ -21,7 +21,7 @@ pub mod values;
 #[cfg(test)]
 mod tests;
 
-use crate::domain::checkpoint::{EMPTY, Value};
+use crate::domain::checkpoints::checkpoint::{EMPTY, Value};
 
 pub use self::json::read_text;
 pub use self::shown::{Budget, Json, Unreadable};

@@ -4,8 +4,8 @@ use super::msgpack::extension_code;
 use super::replay::replay;
 use super::shown::{Budget, Json, Unreadable};
 use super::{extensions, is_present, javascript, opaque, show_value};
-use crate::domain::checkpoint::{Value, View};
-use crate::domain::history::{Chain, History};
+use crate::domain::checkpoints::checkpoint::{Value, View};
+use crate::domain::checkpoints::history::{Chain, History};
 use crate::domain::storage::CheckpointTuple;
 
 /// Metadata in which the two languages name their delta channels.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::error::{Error, Result};
-use super::grants::{self, Access, Action, Grant, Reach, Scoped};
 use super::limits::LIMITS;
 use super::names::ThreadId;
 use super::sessions::name::SessionName;
 use super::snapshots::{Snapshot, SnapshotId};
+use super::tokens::grants::{self, Access, Action, Grant, Reach, Scoped};
 
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]

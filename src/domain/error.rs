@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::export::FileFault;
+use super::export::records::FileFault;
 use super::files::problem::FileProblem;
 use super::limits::LIMITS;
-use super::quotas::Full;
+use super::tenants::quotas::Full;
 
 /// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -8,45 +8,45 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::audit::{Act, AuditStorage};
-use super::background_tasks::BackgroundTaskStorage;
 use super::caller::Caller;
-use super::checkpoint::{Commit, ListQuery, Target, View};
+use super::checkpoints::checkpoint::{Commit, ListQuery, Target, View};
+use super::checkpoints::history::{Base, Chain};
+use super::checkpoints::planner::Batch;
+use super::checkpoints::prepared::Prepared;
 use super::clock::Micros;
-use super::credential::{Credentials, Revocation, SigningSecret};
 use super::doctor::{Examine, Progress, Report};
-use super::erasure::{Slice, Stage};
 use super::error::{Error, Result};
 use super::files::storage::FileStorage;
-use super::history::{Base, Chain};
-use super::key::Key;
 use super::names::ThreadId;
-use super::planner::Batch;
-use super::prepared::Prepared;
-use super::quotas::{Full, THREADS};
-use super::retention::{PruneRequest, Pruned};
-use super::signing::SigningStorage;
-use super::sql_role::{self, Dropped, NewSqlRole, SqlRole};
-use super::storage_use::StorageUse;
-use super::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use super::scheduling::background_tasks::BackgroundTaskStorage;
+use super::tenants::audit::{Act, AuditStorage};
+use super::tenants::erasure::{Slice, Stage};
+use super::tenants::quotas::{Full, THREADS};
+use super::tenants::sql_role::{self, Dropped, NewSqlRole, SqlRole};
+use super::tenants::storage_use::StorageUse;
+use super::threads::retention::{PruneRequest, Pruned};
+use super::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use super::tokens::credential::{Credentials, Revocation, SigningSecret};
+use super::tokens::key::Key;
+use super::tokens::signing::SigningStorage;
 
 pub use super::batch_error::BatchError;
-pub use super::contents::ContentStorage;
-pub use super::export::ExportStorage;
-pub use super::export_items::ItemExportStorage;
-pub use super::indexing::IndexingStorage;
-pub use super::item_feed::FeedStorage;
-pub use super::item_history::ItemHistoryStorage;
-pub use super::item_storage::ItemStorage;
-pub use super::namespace_settings::SettingsStorage;
-pub use super::retention_storage::RetentionStorage;
+pub use super::checkpoints::value_parts::ValuePartStorage;
+pub use super::export::items::ItemExportStorage;
+pub use super::export::records::ExportStorage;
+pub use super::files::contents::ContentStorage;
 pub use super::sessions::storage::SessionStorage;
 pub use super::snapshots::archives::ArchiveStorage;
 pub use super::snapshots::export::SnapshotExportStorage;
 pub use super::snapshots::storage::SnapshotStorage;
-pub use super::text_search::TextStorage;
-pub use super::value_parts::ValuePartStorage;
-pub use super::word_walks::WalkStorage;
+pub use super::store::feed::FeedStorage;
+pub use super::store::history::ItemHistoryStorage;
+pub use super::store::indexing::IndexingStorage;
+pub use super::store::namespace_settings::SettingsStorage;
+pub use super::store::storage::ItemStorage;
+pub use super::store::text_search::TextStorage;
+pub use super::store::word_walks::WalkStorage;
+pub use super::threads::retention_storage::RetentionStorage;
 
 /// All of a storage engine.
 pub trait Storage:
@@ -70,7 +70,7 @@ pub trait Storage:
     + ExportStorage
     + ItemExportStorage
     + ErasureStorage
-    + super::tenants::TenantStorage
+    + super::tenants::tenant::TenantStorage
     + AuditStorage
     + BackgroundTaskStorage
     + KeyStorage
@@ -100,7 +100,7 @@ impl<T> Storage for T where
         + ExportStorage
         + ItemExportStorage
         + ErasureStorage
-        + super::tenants::TenantStorage
+        + super::tenants::tenant::TenantStorage
         + AuditStorage
         + BackgroundTaskStorage
         + KeyStorage
@@ -204,7 +204,7 @@ pub struct CheckpointTuple {
 pub struct Page {
     pub views: Vec<View>,
     /// Set when there may be more.
-    pub next: Option<super::checkpoint::ListCursor>,
+    pub next: Option<super::checkpoints::checkpoint::ListCursor>,
     pub history_channels: Vec<String>,
     pub chain: Chain,
 }

@@ -7,8 +7,8 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode, Url};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::embedding::{Embeddings, Refused};
-use crate::domain::vector::{Model, Vector};
+use crate::domain::store::embedding::{Embeddings, Refused};
+use crate::domain::store::vector::{Model, Vector};
 use crate::domain::{Error, Result};
 
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);

@@ -5,9 +5,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::import::Ground;
 use crate::domain::clock::random_id;
-use crate::domain::contents::{ContentId, NewSlice, Part};
-use crate::domain::item::Address;
+use crate::domain::files::contents::{ContentId, NewSlice, Part};
 use crate::domain::limits::LIMITS;
+use crate::domain::store::item::Address;
 use crate::domain::{Error, Result};
 
 pub struct ArrivingContent {

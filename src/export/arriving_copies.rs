@@ -11,10 +11,10 @@ use super::nouns::NounDigest;
 use super::records::Record;
 use super::snapshots::counted;
 use super::values::Unpacker;
-use crate::domain::contents::ContentId;
-use crate::domain::export_items::{ItemRecord, StoredItem};
-use crate::domain::item::Address;
-use crate::domain::namespace::Namespace;
+use crate::domain::export::items::{ItemRecord, StoredItem};
+use crate::domain::files::contents::ContentId;
+use crate::domain::store::item::Address;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 
 /// Items that are kept by one transaction.

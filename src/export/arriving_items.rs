@@ -10,9 +10,9 @@ use super::nouns::{NounDigest, NounWriter};
 use super::records::{ItemOf, Record, SliceOf};
 use super::stored::of_file;
 use super::values::Unpacker;
-use crate::domain::contents::ContentId;
-use crate::domain::export::Existing;
-use crate::domain::export_items::{ItemRecord, StoredItem, shown};
+use crate::domain::export::items::{ItemRecord, StoredItem, shown};
+use crate::domain::export::records::Existing;
+use crate::domain::files::contents::ContentId;
 use crate::domain::{Conflict, Error, Result};
 
 /// Bytes of a noun of items, which is in memory as a whole: an item with all its versions may be that large.
@@ -155,7 +155,7 @@ impl Arriving<'_> {
         let (mut fates, mut wanted) = (Vec::new(), Vec::new());
         for item in std::mem::take(&mut self.items) {
             item.check().map_err(|error| Error::Export {
-                fault: crate::domain::export::FileFault::Damaged,
+                fault: crate::domain::export::records::FileFault::Damaged,
                 detail: format!("an item of the file: {error}"),
             })?;
             if item.expires_at.is_some_and(|at| at <= now) {

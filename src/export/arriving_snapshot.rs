@@ -11,14 +11,14 @@ use super::records::{ArchiveOf, PartOf, Record, SnapshotOf};
 use super::snapshot_heads::SnapshotHead;
 use super::snapshots::write_snapshot;
 use super::stored::{Arriving as ArrivingNoun, NounHead, of_file};
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::clock::Micros;
-use crate::domain::export::Existing;
-use crate::domain::grants::Action;
+use crate::domain::export::records::Existing;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
 use crate::domain::snapshots::export::ArrivedSnapshot;
 use crate::domain::snapshots::{Snapshot, SnapshotId};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 
 /// How often the storage is told that it is still being made: what it does not hear of for an hour goes with a sweep.

@@ -9,14 +9,14 @@ use super::records::{ContentOf, EarlierOf, IndexOf, ItemOf, Record, SliceOf, Vec
 use super::values::{Packer, Unpacker};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
-use crate::domain::contents::ContentId;
-use crate::domain::export_items::{EarlierVersion, ItemIndex, ItemRecord, StoredItem, key_of};
+use crate::domain::export::items::{EarlierVersion, ItemIndex, ItemRecord, StoredItem, key_of};
+use crate::domain::files::contents::ContentId;
 use crate::domain::files::head::{FileHead, Form};
-use crate::domain::item::Address;
-use crate::domain::namespace::Namespace;
+use crate::domain::json::wide_text::WideText;
 use crate::domain::storage::Storage;
-use crate::domain::vector::{FieldVector, Model, NewVectors, Vector};
-use crate::domain::wide_text::WideText;
+use crate::domain::store::item::Address;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::vector::{FieldVector, Model, NewVectors, Vector};
 
 /// Writes items as one noun: all without contents, or one with its own.
 pub async fn write_items(

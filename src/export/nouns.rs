@@ -12,7 +12,7 @@ use super::sessions::of_session;
 use super::threads::of_thread;
 use super::values::Packer;
 use crate::domain::Result;
-use crate::domain::export::{
+use crate::domain::export::records::{
     SessionHead, SessionRecord, SessionSink, ThreadHead, ThreadRecord, ThreadSink,
 };
 use crate::domain::sessions::ledger::Part;

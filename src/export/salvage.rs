@@ -5,13 +5,13 @@ use super::items::write_items;
 use super::nouns::NounWriter;
 use super::snapshots::write_snapshot;
 use super::write::Writer;
-use crate::domain::export::Readable;
-use crate::domain::export_items::{StoredItem, shown};
-use crate::domain::grants::Action;
-use crate::domain::item::Address;
-use crate::domain::namespace::Namespace;
+use crate::domain::export::items::{StoredItem, shown};
+use crate::domain::export::records::Readable;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SnapshotId;
+use crate::domain::store::item::Address;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 
 /// Something that is not in the file, because it cannot be read or does not match its digests.

@@ -5,7 +5,7 @@ use serde_bytes::ByteBuf;
 
 use super::records::{Entry, Log, Record, Session};
 use super::values::{Packer, Unpacker};
-use crate::domain::export::{SessionEntry, SessionHead, SessionLog, SessionRecord};
+use crate::domain::export::records::{SessionEntry, SessionHead, SessionLog, SessionRecord};
 
 impl From<SessionHead> for Session {
     fn from(head: SessionHead) -> Self {

@@ -3,13 +3,13 @@
 use super::frames::FrameReader;
 use super::import::{Fate, Ground, decode, truncated};
 use super::records::{PolicyOf, Record, SettingOf};
-use crate::domain::audit::{Act, ActKind};
-use crate::domain::export::{Existing, FileFault};
+use crate::domain::export::records::{Existing, FileFault};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
-use crate::domain::namespace_settings::{Declared, Setting};
-use crate::domain::retention::{Policy, Rules};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::namespace_settings::{Declared, Setting};
+use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::threads::retention::{Policy, Rules};
 use crate::domain::{Conflict, Error, Result};
 
 impl From<&Setting> for SettingOf {

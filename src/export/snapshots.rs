@@ -9,15 +9,15 @@ use super::nouns::{NounDigest, NounWriter};
 use super::records::{End, Gone, ItemOf, PartOf, Record};
 use super::snapshot_heads::{of_archive, of_snapshot, parts};
 use crate::domain::caller::Caller;
-use crate::domain::export_items::StoredItem;
-use crate::domain::grants::Action;
-use crate::domain::item::Address;
+use crate::domain::export::items::StoredItem;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::archives::Archive;
 use crate::domain::snapshots::{Snapshot, SnapshotId};
 use crate::domain::storage::Storage;
+use crate::domain::store::item::Address;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 
 /// Attempts when somebody is erased out of it meanwhile.

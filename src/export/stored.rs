@@ -9,7 +9,7 @@ use super::records::Record;
 use super::sessions::to_session;
 use super::threads::{to_base_write, to_thread};
 use super::values::Unpacker;
-use crate::domain::export::{
+use crate::domain::export::records::{
     Existing, SessionHead, SessionRecord, Staged, ThreadBase, ThreadHead, ThreadRecord,
 };
 use crate::domain::names::ThreadId;

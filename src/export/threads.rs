@@ -5,11 +5,11 @@ use serde_bytes::ByteBuf;
 
 use super::records::{BaseOf, BaseWrite, Checkpoint, Head, Record, Tagged, ValueOf, WriteOf};
 use super::values::{Packer, Unpacker};
-use crate::domain::checkpoint::Value;
-use crate::domain::export::{
+use crate::domain::checkpoints::checkpoint::Value;
+use crate::domain::checkpoints::history::Base;
+use crate::domain::export::records::{
     ThreadBase, ThreadCheckpoint, ThreadHead, ThreadRecord, ThreadValue, ThreadWrite,
 };
-use crate::domain::history::Base;
 use crate::domain::names::Tag;
 
 impl From<ThreadHead> for Head {

@@ -11,18 +11,18 @@ use super::salvage::{LeftOut, Salvage};
 use super::snapshots::put_snapshot;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::export_items::StoredItem;
-use crate::domain::grants::Action;
-use crate::domain::item::Address;
+use crate::domain::export::items::StoredItem;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::SESSION;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::storage::{ListSnapshots, SnapshotCursor};
 use crate::domain::snapshots::{SNAPSHOT, SnapshotId};
 use crate::domain::storage::Storage;
-use crate::domain::thread::{ThreadCursor, ThreadQuery, ThreadSort};
+use crate::domain::store::item::Address;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::threads::thread::{ThreadCursor, ThreadQuery, ThreadSort};
 use crate::domain::time::rfc3339;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 
 /// Names of one listing.

@@ -17,11 +17,11 @@ use super::raw_call::{Raw, Source, deadline, store};
 use crate::app::App;
 use crate::app::artifacts::{Feed, Piece, Unpacking};
 use crate::domain::caller::Caller;
-use crate::domain::drive::{Drive, DriveTarget};
-use crate::domain::drive_files::address;
+use crate::domain::files::drive::{Drive, DriveTarget};
+use crate::domain::files::drive_files::address;
+use crate::domain::files::raw_files::{PutFile, Repetition};
 use crate::domain::limits::LIMITS;
-use crate::domain::raw_files::{PutFile, Repetition};
-use crate::domain::shares::{Account, Held};
+use crate::domain::scheduling::shares::{Account, Held};
 use crate::domain::{Error, Result};
 
 /// Small files are held till the archive has shown that it is sound, up to so many bytes.

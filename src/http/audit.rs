@@ -14,8 +14,8 @@ use super::exact::{Exact, ExactOut};
 use super::problem::Problem;
 use super::threads::query_of;
 use crate::app::App;
-use crate::domain::audit::{ActKind, Event, EventCursor, EventQuery};
 use crate::domain::names;
+use crate::domain::tenants::audit::{ActKind, Event, EventCursor, EventQuery};
 use crate::domain::time::{parse_rfc3339, rfc3339};
 
 const PAGE_DEFAULT: i64 = 100;

@@ -1,7 +1,7 @@
 //! Collects the bytes of an unpacked body in one small buffer that grows, then in blocks of one size. Growing one buffer to the end
 //! would free many smaller ones, which the allocator keeps for a while.
 
-use crate::domain::shares::{Full, Held};
+use crate::domain::scheduling::shares::{Full, Held};
 
 const BLOCK_BYTES: usize = 1 << 20;
 const GROWTH_BYTES_MIN: usize = 64 << 10;
@@ -65,7 +65,7 @@ impl Blocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::shares::{Holder, Shares, Sizes};
+    use crate::domain::scheduling::shares::{Holder, Shares, Sizes};
 
     #[test]
     fn bytes_come_out_as_they_went_in_whatever_their_sizes() {

@@ -16,10 +16,10 @@ use tokio::time::Instant;
 use super::blocks::Blocks;
 use super::problem::{Code, Problem};
 use super::zstd_window;
-use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
-use crate::domain::pace::{PATIENCE, Pace};
-use crate::domain::shares::{Account, Body as Counted, Full, Held, Turn};
+use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::pace::{PATIENCE, Pace};
+use crate::domain::scheduling::shares::{Account, Body as Counted, Full, Held, Turn};
 
 /// Of a body that is held whole.
 const DRAINED: Drain = Drain { bytes_max: 256 << 20, time_max: Duration::from_secs(10) };
@@ -311,7 +311,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::domain::shares::{Holder, Shares, Sizes};
+    use crate::domain::scheduling::shares::{Holder, Shares, Sizes};
 
     const ENOUGH: Drain = Drain { bytes_max: 1 << 20, time_max: Duration::from_mins(1) };
 

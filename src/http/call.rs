@@ -21,9 +21,9 @@ use crate::auth::authenticator::Identity;
 use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
-use crate::domain::cpu_pool;
 use crate::domain::limits::LIMITS;
-use crate::domain::shares::{Account, Held};
+use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::shares::{Account, Held};
 
 /// A request without a body.
 pub struct BodylessCall {

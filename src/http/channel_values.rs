@@ -14,10 +14,10 @@ use super::threads::query_of;
 use crate::app::App;
 use crate::decode::values::{Channel, Stored, channels, size_bytes};
 use crate::decode::{Budget, Json, Unreadable, read_text};
-use crate::domain::checkpoint::{LargeValues, Target, Value, at_most};
-use crate::domain::cpu_pool;
+use crate::domain::checkpoints::checkpoint::{LargeValues, Target, Value, at_most};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{Channel as ChannelName, CheckpointId, CheckpointNs, ThreadId};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::storage::CheckpointTuple;
 use crate::domain::{Error, Result};
 

@@ -14,11 +14,12 @@ use super::exact::{Data, Exact, Text};
 use super::shorten::{HaveValues, shortened};
 use super::views::{self, BaseOut, NodeOut, ViewOut};
 use crate::app::App;
-use crate::domain::checkpoint::{LargeValues, ListCursor, ListQuery, Target};
-use crate::domain::checkpoints::{DeltaHistory, KnownHistory};
+use crate::domain::checkpoints::checkpoint::{LargeValues, ListCursor, ListQuery, Target};
+use crate::domain::checkpoints::service::{DeltaHistory, KnownHistory};
+use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, CheckpointId, CheckpointNs, ThreadId};
-use crate::domain::{Error, Result, exact_json};
+use crate::domain::{Error, Result};
 
 const CURSOR: &str = "checkpoints";
 

@@ -12,7 +12,7 @@ use super::difference::DataIn;
 use super::exact::{Exact, Text};
 use super::expand::{self, Draft, Expanded, Reader};
 use crate::app::App;
-use crate::domain::checkpoint::{
+use crate::domain::checkpoints::checkpoint::{
     CheckpointPut, Commit, EMPTY, NewValue, NewWrite, Op, Value, WriteGroup,
 };
 use crate::domain::limits::LIMITS;

@@ -15,7 +15,7 @@ use super::decode::Received;
 use super::exact::{Data, DataOut};
 use super::parts_wire::{PartNames, PartsBody};
 use crate::app::values::{Difference, Digest, Piece};
-use crate::domain::checkpoint::InParts;
+use crate::domain::checkpoints::checkpoint::InParts;
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
 

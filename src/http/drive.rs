@@ -18,8 +18,10 @@ use super::signed_files::{Wish, address_of};
 use crate::app::App;
 use crate::auth::signed_url::Disposition;
 use crate::domain::caller::Caller;
-use crate::domain::drive::{Drive, DriveTarget};
-use crate::domain::drive_files::{DriveCursor, Entry, ListDrive, address, drive_of, page_size};
+use crate::domain::files::drive::{Drive, DriveTarget};
+use crate::domain::files::drive_files::{
+    DriveCursor, Entry, ListDrive, address, drive_of, page_size,
+};
 use crate::domain::time::rfc3339;
 
 const CURSOR: &str = "drive";

@@ -12,10 +12,10 @@ use super::problem::{Code, Problem};
 use super::raw_call::{Raw, Source, store};
 use crate::app::App;
 use crate::domain::caller::Caller;
-use crate::domain::drive::{Drive, DriveTarget};
-use crate::domain::drive_files::address;
+use crate::domain::files::drive::{Drive, DriveTarget};
+use crate::domain::files::drive_files::address;
+use crate::domain::files::raw_files::{PutFile, Repetition};
 use crate::domain::limits::LIMITS;
-use crate::domain::raw_files::{PutFile, Repetition};
 use crate::domain::{Error, Result};
 
 const FORM: &str = "multipart/form-data";

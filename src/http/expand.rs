@@ -14,9 +14,9 @@ use super::problem::{Code, Problem};
 use crate::app::App;
 use crate::app::values::{Difference, DifferenceError, Digest, digest, is_worth_keeping};
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, InParts, Op, Value};
-use crate::domain::cpu_pool;
+use crate::domain::checkpoints::checkpoint::{Commit, InParts, Op, Value};
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Conflict, Error, Result as DomainResult};
 
 /// A commit as it was sent. Values that came as differences are still empty.

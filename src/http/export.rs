@@ -18,12 +18,12 @@ use super::outgoing::{self, Sender};
 use super::problem::Problem;
 use super::raw_call::Raw;
 use crate::app::App;
-use crate::domain::audit::{Act, ActKind};
-use crate::domain::export::Existing;
-use crate::domain::namespace::Namespace;
+use crate::domain::export::records::Existing;
+use crate::domain::scheduling::shares::Held;
 use crate::domain::sessions::name::SessionName;
-use crate::domain::shares::Held;
 use crate::domain::snapshots::SnapshotId;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::{Error, Result};
 use crate::export::{
     ImportOptions, Imported, Input, Output, Parts, Selection, Tally, export, import, require_parts,

@@ -14,8 +14,8 @@ use super::store_wire::version;
 use super::wide::{WideIn, WideOut};
 use crate::app::App;
 use crate::domain::files::changing::{AppendFile, EditFile, UploadFile, WriteFile};
-use crate::domain::item::Key;
 use crate::domain::limits::LIMITS;
+use crate::domain::store::item::Key;
 use crate::domain::{Error, Result};
 
 /// Write a file

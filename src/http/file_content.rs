@@ -10,7 +10,7 @@ use super::call::Answer;
 use super::decode::idempotency_key;
 use super::raw_call::{Raw, Sending, name_of, no_file, send, store};
 use crate::app::App;
-use crate::domain::raw_files::{PutFile, Repetition, Stored};
+use crate::domain::files::raw_files::{PutFile, Repetition, Stored};
 
 /// Get a file as raw bytes
 ///

@@ -15,7 +15,7 @@ use super::wide::{WideIn, WideOut};
 use crate::app::App;
 use crate::domain::Result;
 use crate::domain::files::moving::{DeleteFile, MoveFile};
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 
 /// Delete a file or a directory
 ///

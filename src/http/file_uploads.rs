@@ -14,12 +14,12 @@ use super::file_content::StoredOut;
 use super::raw_call::{Raw, deadline, receive_part};
 use super::store_wire::version;
 use crate::app::App;
-use crate::domain::contents::{ContentId, Part, Upload};
-use crate::domain::item::{Address, Key};
-use crate::domain::namespace::Namespace;
-use crate::domain::raw_files::{PutFile, Repetition};
+use crate::domain::files::contents::{ContentId, Part, Upload};
+use crate::domain::files::raw_files::{PutFile, Repetition};
+use crate::domain::files::uploads::part_number;
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
-use crate::domain::uploads::part_number;
 use crate::domain::{Error, Result};
 
 /// Begin an upload

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::domain::files::dialect::Dialect;
 use crate::domain::files::listing::ListDirectory;
 use crate::domain::files::reading::{Body, ReadFile, Shown};
-use crate::domain::item::Key;
+use crate::domain::store::item::Key;
 use crate::domain::{Error, Result};
 
 const CURSOR: &str = "files:ls";

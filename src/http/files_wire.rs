@@ -14,7 +14,7 @@ use crate::domain::files::listing::Entry;
 use crate::domain::files::problem::FileProblem;
 use crate::domain::files::{FileCall, FileChangeCall};
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 
 /// Which of deepagents' languages asks.

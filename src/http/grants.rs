@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use utoipa::ToSchema;
 
 use super::by_name::by_name;
-use crate::domain::grants::{Action, Actions, Grant, NamespaceGrant, Scoped, Selector};
+use crate::domain::tokens::grants::{Action, Actions, Grant, NamespaceGrant, Scoped, Selector};
 use crate::domain::{Error, Result};
 
 /// What a token may do with which things. An absent kind is granted to nobody.

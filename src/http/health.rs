@@ -18,7 +18,7 @@ use super::problem::{Code, Problem};
 use super::query_fields::Fields;
 use crate::app::App;
 use crate::domain::Error;
-use crate::domain::shares::{Shares, Turn};
+use crate::domain::scheduling::shares::{Shares, Turn};
 
 /// A load balancer asks often and must not wait for a storage that hangs.
 const READY_WITHIN: Duration = Duration::from_secs(2);

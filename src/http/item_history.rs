@@ -15,9 +15,9 @@ use super::item_key::KeyIn;
 use super::store::VersionOut;
 use super::store_wire::{address, version};
 use crate::app::App;
-use crate::domain::item::Address;
-use crate::domain::item_history::{ItemVersion, ListVersions, RestoreItem, VersionPage};
 use crate::domain::limits::LIMITS;
+use crate::domain::store::history::{ItemVersion, ListVersions, RestoreItem, VersionPage};
+use crate::domain::store::item::Address;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

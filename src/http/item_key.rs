@@ -14,7 +14,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::exact::ExactOut;
 use crate::domain::Result;
-use crate::domain::item::Key;
+use crate::domain::store::item::Key;
 
 /// A key in a request.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use super::exact::Text;
 use crate::app::App;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{LeaseHolder, ThreadId};
-use crate::domain::thread::{Lease, LeaseRequest};
+use crate::domain::threads::thread::{Lease, LeaseRequest};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

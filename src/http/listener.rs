@@ -23,7 +23,7 @@ use tokio::time::MissedTickBehavior;
 use super::connection::{self, Version};
 use super::problem::{Code, Problem};
 use super::watch::{Crowd, Noted, Patience, Verdict};
-use crate::domain::pace::PATIENCE;
+use crate::domain::scheduling::pace::PATIENCE;
 
 /// Connections that wait to be accepted. Who finds no place there is not told: the kernel lets him believe that he is connected,
 /// and a client that waits for us to speak waits for ever. The kernel's own limit (`net.core.somaxconn`, 4,096) counts as well.

@@ -103,7 +103,7 @@ use crate::app::App;
 use crate::domain::caller::Permission::{
     self, Any, Namespaces, Sessions, Snapshots, Tenant, Threads,
 };
-use crate::domain::grants::Action::{Append, Read, Write};
+use crate::domain::tokens::grants::Action::{Append, Read, Write};
 
 pub use self::edge::SECONDS as REQUEST_SECONDS;
 pub use self::health::operators;

@@ -12,8 +12,8 @@ use super::decode::{Input, Received};
 use super::exact::Text;
 use crate::app::App;
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
-use crate::domain::namespace_settings::{Declared, Setting};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::namespace_settings::{Declared, Setting};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

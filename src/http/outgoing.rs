@@ -14,8 +14,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::problem::Problem;
-use crate::domain::pace::Pace;
-use crate::domain::shares::{self, Full, Held, Turn};
+use crate::domain::scheduling::pace::Pace;
+use crate::domain::scheduling::shares::{self, Full, Held, Turn};
 use crate::domain::{Error, Result};
 
 /// What a connection is given at one time.

@@ -13,7 +13,7 @@ use utoipa::{PartialSchema as _, ToSchema};
 
 use super::decode::Received;
 use super::exact::Data;
-use crate::domain::checkpoint::InParts;
+use crate::domain::checkpoints::checkpoint::InParts;
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
 

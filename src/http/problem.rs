@@ -10,13 +10,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::Refusal;
-use crate::domain::export::FileFault;
+use crate::domain::export::records::FileFault;
 use crate::domain::files::problem::FileProblem;
 use crate::domain::limits::LIMITS;
 use crate::domain::sessions::{DOCUMENT, SESSION};
 use crate::domain::snapshots::SNAPSHOT;
 use crate::domain::snapshots::archives::ARCHIVE;
-use crate::domain::thread::THREAD;
+use crate::domain::threads::thread::THREAD;
 use crate::domain::{Conflict, Error};
 
 /// A place among the followers of the change feed comes free when one of them leaves.

@@ -16,7 +16,7 @@ use super::exact::Text;
 use crate::app::App;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
-use crate::domain::retention::{
+use crate::domain::threads::retention::{
     Keep, PruneRequest, Pruned, Removed, Rule, keep_last, seconds, seconds_before,
 };
 use crate::domain::time::parse_rfc3339;

@@ -4,8 +4,8 @@ use axum::extract::Query;
 use axum::http::Uri;
 
 use super::problem::{Code, Problem};
-use crate::domain::item::{Address, Key};
-use crate::domain::namespace::Namespace;
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 
 /// Names and values, decoded, in their order.

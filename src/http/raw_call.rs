@@ -21,12 +21,12 @@ use crate::app::App;
 use crate::auth::authenticator::Identity;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::contents::ContentId;
+use crate::domain::files::contents::ContentId;
+use crate::domain::files::raw_files::{PutFile, RawBody, RawFile, Stored};
+use crate::domain::files::uploads;
 use crate::domain::limits::LIMITS;
-use crate::domain::pace::PATIENCE;
-use crate::domain::raw_files::{PutFile, RawBody, RawFile, Stored};
-use crate::domain::shares::{Account, Full, Held};
-use crate::domain::uploads;
+use crate::domain::scheduling::pace::PATIENCE;
+use crate::domain::scheduling::shares::{Account, Full, Held};
 use crate::domain::{Error, Result};
 
 /// A slice as it is read, and the pieces that it is cut into.
@@ -213,7 +213,7 @@ pub async fn receive_part(
     caller: &Caller,
     (id, number): (ContentId, u32),
     (held, source): (&mut Held, &mut impl Source),
-) -> Result<crate::domain::contents::Part, Problem> {
+) -> Result<crate::domain::files::contents::Part, Problem> {
     let mut incoming = app.uploads.receive(caller, id, number)?;
     while let Some(bytes) = source.next().await? {
         push(&mut incoming, bytes, (held, 0)).await?;

@@ -19,7 +19,7 @@ use super::threads::query_of;
 use crate::app::App;
 use crate::domain::Result;
 use crate::domain::names::{self, ThreadId};
-use crate::domain::retention::{
+use crate::domain::threads::retention::{
     Policy, Report, ReportCursor, ReportQuery, Rules, keep_last, seconds,
 };
 use crate::domain::time::rfc3339;

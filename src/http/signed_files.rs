@@ -16,10 +16,10 @@ use crate::app::App;
 use crate::auth::authenticator::Identity;
 use crate::auth::signed_url::{Disposition, SignedUrl};
 use crate::domain::clock::Micros;
-use crate::domain::item::{Address, Key};
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
-use crate::domain::token::Pass;
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tokens::token::Pass;
 use crate::domain::{Error, Result};
 
 /// An address to make.

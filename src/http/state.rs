@@ -16,10 +16,10 @@ use crate::decode::tasks::{Interrupt, Task, Write};
 use crate::decode::values::{channels, size_bytes};
 use crate::decode::{Budget, Json};
 use crate::domain::Result;
-use crate::domain::checkpoint::{LargeValues, PendingWrite, Target};
-use crate::domain::cpu_pool;
+use crate::domain::checkpoints::checkpoint::{LargeValues, PendingWrite, Target};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::storage::CheckpointTuple;
 
 /// Get a state

@@ -11,7 +11,7 @@ use super::call::{Answer, BodylessCall};
 use super::threads::query_of;
 use crate::app::App;
 use crate::domain::names::ThreadId;
-use crate::domain::storage_use::{ChannelUse, StorageUse};
+use crate::domain::tenants::storage_use::{ChannelUse, StorageUse};
 
 /// Get what a thread takes
 ///

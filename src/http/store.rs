@@ -15,7 +15,7 @@ use super::store_wire::{CountBody, DeleteBody, GetBody, ListBody, PutBody, Searc
 use crate::app::App;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::item::{ItemOp, ItemSort, OpResult};
+use crate::domain::store::item::{ItemOp, ItemSort, OpResult};
 use crate::domain::{Error, Result};
 
 /// An operation on its way in, and the key of its request.

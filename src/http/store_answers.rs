@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 use super::cursor;
 use super::exact::{Exact, ExactOut};
 use super::item_key::{KeyIn, KeyOut};
-use crate::domain::item::{Address, Item, ItemCursor, ItemPage, ItemSort, Key};
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::item::{Address, Item, ItemCursor, ItemPage, ItemSort, Key};
+use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

@@ -15,8 +15,8 @@ use super::store_answers::{ItemOut, PageOut};
 use super::store_wire::{CountBody, DeleteBody, GetBody, ListBody, PutBody, SearchBody};
 use crate::app::App;
 use crate::domain::Result;
-use crate::domain::item::{ItemOp, ItemSort, OpResult};
-use crate::domain::items::ItemBatchRequest;
+use crate::domain::store::item::{ItemOp, ItemSort, OpResult};
+use crate::domain::store::service::ItemBatchRequest;
 
 /// Run operations of the store together
 ///

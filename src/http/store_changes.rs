@@ -23,9 +23,9 @@ use super::threads::query_of;
 use crate::app::App;
 use crate::auth::authenticator::{Authenticator, Identity};
 use crate::domain::Error;
-use crate::domain::item_feed::{Change, Position, Watched};
-use crate::domain::namespace::Namespace;
-use crate::domain::subscription::{Step, Subscription};
+use crate::domain::store::feed::{Change, Position, Watched};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::subscription::{Step, Subscription};
 
 const EVENT_STREAM: &str = "text/event-stream";
 const CURSOR: &str = "changes";

@@ -11,11 +11,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::by_name::by_name;
 use super::exact::Text;
-use crate::domain::field_path::FieldPath;
-use crate::domain::item::SearchMode;
+use crate::domain::json::field_path::FieldPath;
 use crate::domain::limits::LIMITS;
-use crate::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
-use crate::domain::words::TextQuery;
+use crate::domain::store::item::SearchMode;
+use crate::domain::store::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
+use crate::domain::store::words::TextQuery;
 use crate::domain::{Error, Result};
 
 /// Numbers of a vector, not checked yet.
@@ -87,7 +87,11 @@ pub fn new_vectors(
 ) -> Result<Option<NewVectors>> {
     let model = model.map(|it| Model::new(&it.0)).transpose()?.unwrap_or_default();
     let Some(vectors) = vectors else { return Ok(None) };
-    crate::domain::checkpoint::at_most("vectors", vectors.len(), LIMITS.vectors_per_item_max)?;
+    crate::domain::checkpoints::checkpoint::at_most(
+        "vectors",
+        vectors.len(),
+        LIMITS.vectors_per_item_max,
+    )?;
     let vectors = vectors.into_iter().enumerate().map(|(at, it)| {
         let vector = Vector::new(&format!("vectors[{at}].vector"), it.vector.0)?;
         Ok(FieldVector { field: it.field.map_or_else(|| "$".to_owned(), |it| it.0), vector })
@@ -110,7 +114,7 @@ pub fn paths(index: Option<IndexIn>, has_vectors: bool) -> Result<Vec<FieldPath>
     if has_vectors {
         return Err(Error::invalid("index", "send vectors, or paths for the server to index"));
     }
-    crate::domain::checkpoint::at_most("index", paths.len(), LIMITS.index_paths_max)?;
+    crate::domain::checkpoints::checkpoint::at_most("index", paths.len(), LIMITS.index_paths_max)?;
     paths.iter().map(|it| FieldPath::new(&it.0)).collect()
 }
 

@@ -13,13 +13,13 @@ use super::store_answers::position;
 use super::store_vectors::{
     IndexIn, MetricIn, ModeIn, Numbers, SearchFields, VectorIn, new_vectors, paths,
 };
-use crate::domain::filter::Filter;
-use crate::domain::item::{
+use crate::domain::json::filter::Filter;
+use crate::domain::limits::LIMITS;
+use crate::domain::store::item::{
     Address, ChangeItem, GetItem, ItemSort, ListNamespaces, MatchCondition, MatchKind, NewValue,
     Scope, SearchItems, SearchMode, Select, ttl_micros,
 };
-use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 
 const SEARCH_LIMIT_DEFAULT: i64 = 10;
@@ -235,7 +235,7 @@ impl SearchBody<'_> {
         let select = match (self.values, self.select) {
             (Some(false), _) => Select::Nothing,
             (_, Some(fields)) => {
-                crate::domain::checkpoint::at_most(
+                crate::domain::checkpoints::checkpoint::at_most(
                     "select",
                     fields.len(),
                     LIMITS.filter_terms_max,
@@ -260,7 +260,7 @@ impl SearchBody<'_> {
 impl ListBody {
     pub fn into_domain(self) -> Result<ListNamespaces> {
         let conditions = self.conditions.unwrap_or_default();
-        crate::domain::checkpoint::at_most(
+        crate::domain::checkpoints::checkpoint::at_most(
             "conditions",
             conditions.len(),
             LIMITS.filter_terms_max,

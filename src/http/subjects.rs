@@ -11,8 +11,8 @@ use super::call::{Answer, BodylessCall};
 use super::problem::Problem;
 use super::threads::query_of;
 use crate::app::App;
-use crate::domain::erasure::Receipt;
 use crate::domain::names::ThreadId;
+use crate::domain::tenants::erasure::Receipt;
 
 /// Erase a subject
 ///

@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
 use crate::domain::storage::{CopyThread, DeleteThread};
-use crate::domain::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
+use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

@@ -13,7 +13,7 @@ use super::grants::GrantsBody;
 use crate::app::App;
 use crate::auth::tokens::{Minted, Named};
 use crate::domain::time::rfc3339;
-use crate::domain::token::{MintRequest, NarrowRequest, TokenId};
+use crate::domain::tokens::token::{MintRequest, NarrowRequest, TokenId};
 use crate::domain::{Error, Result};
 
 /// Make a token

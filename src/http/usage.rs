@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::call::{Answer, BodylessCall};
 use crate::app::App;
-use crate::domain::quotas::{Measured, Quota};
+use crate::domain::tenants::quotas::{Measured, Quota};
 use crate::domain::time::rfc3339;
 
 /// Get usage and quota

@@ -12,7 +12,7 @@ use super::commit::generation;
 use super::decode::{Input, Received};
 use super::exact::{Data, DataOut, Text};
 use crate::app::App;
-use crate::domain::checkpoint::NewPart;
+use crate::domain::checkpoints::checkpoint::NewPart;
 use crate::domain::names::ThreadId;
 use crate::domain::{Error, Result};
 

@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use super::difference::DataAnswered;
 use super::exact::{DataOut, Exact, ExactOut};
 use super::shorten::Shorten;
-use crate::domain::checkpoint::{Value, View};
-use crate::domain::history::{Base, Chain, Node};
+use crate::domain::checkpoints::checkpoint::{Value, View};
+use crate::domain::checkpoints::history::{Base, Chain, Node};
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = CheckpointView)]

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::connection::Version;
-use crate::domain::pace::{Pace, time_of};
+use crate::domain::scheduling::pace::{Pace, time_of};
 
 /// One connection.
 pub struct Watch {

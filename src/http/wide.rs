@@ -14,8 +14,8 @@ use super::exact::ExactOut;
 use super::item_key::KeyIn;
 use crate::domain::Result;
 use crate::domain::files::path::of_request;
-use crate::domain::item::Key;
-use crate::domain::wide_text::WideText;
+use crate::domain::json::wide_text::WideText;
+use crate::domain::store::item::Key;
 
 /// Any string in a request.
 #[derive(Debug)]

@@ -10,12 +10,12 @@ use super::report::{Report, Show};
 use super::step::wrong;
 use super::target::Target;
 use crate::domain::caller::check_subject;
-use crate::domain::drive::{Area, Drive};
+use crate::domain::files::drive::{Area, Drive};
 use crate::domain::files::path::check_new;
+use crate::domain::files::raw_files::{PutFile, RawBody, Repetition};
 use crate::domain::files::storage::FileRow;
-use crate::domain::item::{Address, Key};
 use crate::domain::limits::LIMITS;
-use crate::domain::raw_files::{PutFile, RawBody, Repetition};
+use crate::domain::store::item::{Address, Key};
 use crate::domain::{Error, Result};
 use crate::storage::objects::reading::Entry;
 

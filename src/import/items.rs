@@ -9,12 +9,15 @@ use super::rows::{ForeignItem, Rows};
 use super::step::wrong;
 use super::target::Target;
 use crate::domain::clock::Micros;
-use crate::domain::export_items::ItemTimes;
-use crate::domain::item::{Address, ChangeItem, GetItem, Item, ItemOp, Key, NewValue, OpResult};
-use crate::domain::items::ItemBatchRequest;
+use crate::domain::export::items::ItemTimes;
+use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
-use crate::domain::{Error, Result, exact_json};
+use crate::domain::store::item::{
+    Address, ChangeItem, GetItem, Item, ItemOp, Key, NewValue, OpResult,
+};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::service::ItemBatchRequest;
+use crate::domain::{Error, Result};
 
 const BATCH: usize = 200;
 /// What our clients write bytes as; a document of the source that looks so is written as they write it.

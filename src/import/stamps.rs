@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::rows::Shown;
 use super::step::{ChannelValue, Checkpoint, Coded, Write};
-use crate::domain::checkpoint::{EMPTY, View};
+use crate::domain::checkpoints::checkpoint::{EMPTY, View};
 
 /// What a checkpoint is known by.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use crate::domain::Result;
-use crate::domain::audit::COMMAND_LINE;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoints::Checkpoints;
+use crate::domain::checkpoints::group_commit::GroupCommit;
+use crate::domain::checkpoints::service::Checkpoints;
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::group_commit::GroupCommit;
-use crate::domain::item_commit::ItemCommit;
-use crate::domain::items::Items;
+use crate::domain::files::raw_files::RawFiles;
+use crate::domain::files::uploads::Uploads;
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace_settings::NamespaceSettings;
-use crate::domain::quotas::Quotas;
-use crate::domain::rates::Rates;
-use crate::domain::raw_files::RawFiles;
 use crate::domain::storage::Storage;
-use crate::domain::uploads::Uploads;
+use crate::domain::store::commit::ItemCommit;
+use crate::domain::store::namespace_settings::NamespaceSettings;
+use crate::domain::store::service::Items;
+use crate::domain::tenants::audit::COMMAND_LINE;
+use crate::domain::tenants::quotas::Quotas;
+use crate::domain::tenants::rates::Rates;
 
 pub struct Target {
     pub(super) caller: Caller,

@@ -8,7 +8,7 @@ use super::rows::{Rows, Shown, StepName};
 use super::stamps::{self, Stamp};
 use super::step::{Channel, ChannelValue, Checkpoint, Step, Write};
 use super::target::Target;
-use crate::domain::checkpoint::{
+use crate::domain::checkpoints::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListQuery, NewValue, NewWrite, Op, Value, WriteGroup,
 };
 use crate::domain::limits::LIMITS;

@@ -5,10 +5,10 @@ use async_trait::async_trait;
 
 use super::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::domain::Result;
-use crate::domain::background_tasks::{
+use crate::domain::clock::Micros;
+use crate::domain::scheduling::background_tasks::{
     BackgroundTaskStorage, DEATHS_COUNT, Kind, Parked, Running, Standing,
 };
-use crate::domain::clock::Micros;
 
 const REASON: &str = "the process ended while it ran alone";
 

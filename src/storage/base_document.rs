@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::associated_data::CheckpointAt;
 use super::documents::{open_document, seal_document};
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoint::Value;
-use crate::domain::history::Base;
+use crate::domain::checkpoints::checkpoint::Value;
+use crate::domain::checkpoints::history::Base;
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};
 

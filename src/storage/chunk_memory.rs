@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use moka::sync::Cache;
 
 use crate::content::parts::{NAME_BYTES, Name};
-use crate::domain::planner::Batch;
+use crate::domain::checkpoints::planner::Batch;
 use crate::domain::storage::Outcome;
 use crate::storage::scope_memory::ScopeMemory;
 

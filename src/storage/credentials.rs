@@ -10,12 +10,12 @@ use super::rights::{Deciding, Held};
 use super::verified::load;
 use super::wrapped::{SIGNING_SECRETS, unwrap, wrap};
 use crate::content::master_key::MasterKeys;
-use crate::domain::audit::Act;
 use crate::domain::clock::Micros;
-use crate::domain::credential::{Credentials, Revocation, SigningSecret};
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::CredentialStorage;
-use crate::domain::token::TokenId;
+use crate::domain::tenants::audit::Act;
+use crate::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
+use crate::domain::tokens::token::TokenId;
 use crate::domain::{Error, Result};
 
 const HAS_KEY: &str = "select key_id from keys where hash = $1 and revoked_at is null";

@@ -6,9 +6,9 @@ use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::items::models::ModelMemory;
 use super::items::namespaces;
 use crate::domain::clock::Micros;
-use crate::domain::indexing::{IndexingStorage, IndexingTask};
-use crate::domain::item::{Address, Key};
-use crate::domain::vector::{Model, NewVectors};
+use crate::domain::store::indexing::{IndexingStorage, IndexingTask};
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::vector::{Model, NewVectors};
 use crate::domain::{Error, Result};
 
 /// What was made by another model and is due again in one round.

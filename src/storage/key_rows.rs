@@ -6,10 +6,10 @@ use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::audit_rows::record;
 use super::rights::{Deciding, Held, KEY_COLUMNS, key};
 use crate::domain::Result;
-use crate::domain::audit::Act;
-use crate::domain::erasure::{More, Receipt, Slice};
-use crate::domain::key::Key;
 use crate::domain::storage::KeyStorage;
+use crate::domain::tenants::audit::Act;
+use crate::domain::tenants::erasure::{More, Receipt, Slice};
+use crate::domain::tokens::key::Key;
 
 const INSERT: &str = "
 insert into keys (tenant, key_id, subject, hash, created_at, revoked_at, mac)

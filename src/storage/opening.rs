@@ -12,7 +12,7 @@ use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{self, NAME_BYTES, Name, Part};
 use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
-use crate::domain::checkpoint::{LargeValues, Value};
+use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use super::access::SqlValue;
 use super::sessions::SessionEngine;
 use crate::content::keys::TenantSecret;
-use crate::domain::planner::Batch;
+use crate::domain::checkpoints::planner::Batch;
 use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
 

@@ -8,7 +8,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::doctor::Noun;
 use crate::domain::sessions::name::SessionName;
-use crate::domain::signing::UnsignedOwners;
+use crate::domain::tokens::signing::UnsignedOwners;
 
 const TENANTS: &str = "select k.wrapped, k.tenant from tenants t
     join tenant_keys k on k.tenant = t.tenant and length(k.wrapped) > 0

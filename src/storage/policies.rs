@@ -5,17 +5,17 @@ use async_trait::async_trait;
 use super::access::{Access, Accessible, OWN_WORK, SqlRow, SqlValue};
 use super::audit_rows::record as record_act;
 use super::policy_rows::{self as rows, key, of_claim, owner};
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::at_most;
+use crate::domain::checkpoints::checkpoint::at_most;
 use crate::domain::clock::{Micros, random_hex};
-use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::retention::{
+use crate::domain::storage::RetentionStorage;
+use crate::domain::tenants::audit::Act;
+use crate::domain::threads::retention::{
     Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rules,
 };
-use crate::domain::storage::RetentionStorage;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 
 /// An engine that removes what rules remove.

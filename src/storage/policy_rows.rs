@@ -5,9 +5,9 @@ use super::access::{SqlRow, SqlValue};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
-use crate::domain::retention::{Claim, Done, Policy, Pruned, Removed, Report, Rules};
+use crate::domain::threads::retention::{Claim, Done, Policy, Pruned, Removed, Report, Rules};
+use crate::domain::tokens::grants::Action;
 
 /// How long a claim holds without progress. Each removal and each page of threads holds it for longer.
 pub const CLAIM_HELD: Micros = 120 * 1_000_000;

@@ -8,16 +8,18 @@ use serde_json::value::RawValue;
 
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{CheckpointPut, Commit, EMPTY, NewValue, Op, WriteGroup};
-use crate::domain::clock::Micros;
-use crate::domain::exact_json;
-use crate::domain::grants::Action;
-use crate::domain::limits::LIMITS;
-use crate::domain::names::Channel;
-use crate::domain::prepared::{
+use crate::domain::checkpoints::checkpoint::{
+    CheckpointPut, Commit, EMPTY, NewValue, Op, WriteGroup,
+};
+use crate::domain::checkpoints::prepared::{
     Condition, Prepared, PreparedCheckpoint, PreparedOp, PreparedWrites, Sealed, Slot, SlotSource,
     ThreadLabels,
 };
+use crate::domain::clock::Micros;
+use crate::domain::json::exact_json;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::Channel;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::chunk_memory::ChunkMemory;
@@ -266,7 +268,11 @@ impl Skeleton {
 }
 
 fn check_channel_count(count: usize) -> Result<()> {
-    crate::domain::checkpoint::at_most("skeleton.channel_versions", count, LIMITS.channels_max)
+    crate::domain::checkpoints::checkpoint::at_most(
+        "skeleton.channel_versions",
+        count,
+        LIMITS.channels_max,
+    )
 }
 
 /// A version's JSON scalar in one form: strings without their escapes, numbers and the rest as sent, so

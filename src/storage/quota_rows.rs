@@ -8,9 +8,9 @@ use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::audit_rows::record;
 use super::rights::{Held, QuotaOf, UNSEALED, all_opened};
 use crate::content::master_key::MasterKeys;
-use crate::domain::audit::Act;
-use crate::domain::quotas::{Quota, QuotaStorage, Usage};
-use crate::domain::rates::Rates;
+use crate::domain::tenants::audit::Act;
+use crate::domain::tenants::quotas::{Quota, QuotaStorage, Usage};
+use crate::domain::tenants::rates::Rates;
 use crate::domain::{Error, Result};
 
 /// $1 tenant, $2 to $6 limits, $7 now.

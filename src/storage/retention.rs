@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::channel_map::{self, Entry};
 use crate::domain::clock::Micros;
-use crate::domain::exact_json;
-use crate::domain::retention::Keep;
+use crate::domain::json::exact_json;
+use crate::domain::threads::retention::Keep;
 
 /// What is known of a stored checkpoint without its values.
 #[derive(Debug, Clone, Default)]

@@ -7,7 +7,7 @@ use super::reachability::Reachability;
 use super::retention::{Plan, Stored, keep, waiting};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
-use crate::domain::retention::{Removed, Rule};
+use crate::domain::threads::retention::{Removed, Rule};
 
 /// Writes of one checkpoint that share a fate.
 #[derive(Debug, Clone, Default)]

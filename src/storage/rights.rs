@@ -11,9 +11,9 @@ use super::wrapped::{TENANT_RIGHTS, unwrap, wrap};
 use crate::content::master_key::MasterKeys;
 use crate::content::rights::Rights;
 use crate::domain::clock::Clock;
-use crate::domain::credential::{Revocation, SigningSecret};
-use crate::domain::key::Key;
-use crate::domain::quotas::Quota;
+use crate::domain::tenants::quotas::Quota;
+use crate::domain::tokens::credential::{Revocation, SigningSecret};
+use crate::domain::tokens::key::Key;
 use crate::domain::{Error, Result};
 
 const GET: &str = "select sealed from tenant_rights where tenant = $1 {lock}";

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use moka::sync::Cache;
 
 use crate::content::keys::TenantSecret;
+use crate::domain::checkpoints::planner::ThreadRow;
+use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::clock::random_id;
-use crate::domain::planner::ThreadRow;
-use crate::domain::prepared::PlannedScope;
 use crate::domain::storage::Outcome;
 
 /// An entry takes about 200 bytes.

@@ -14,9 +14,9 @@ use crate::content::envelope::seal_plain;
 use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, Name};
 use crate::content::slicing::{cut, list};
-use crate::domain::checkpoint::{InParts, Value};
+use crate::domain::checkpoints::checkpoint::{InParts, Value};
+use crate::domain::checkpoints::prepared::{Chunk, Sealed};
 use crate::domain::limits::LIMITS;
-use crate::domain::prepared::{Chunk, Sealed};
 use crate::domain::{Conflict, Error, Result};
 
 /// Seals the values of one commit, and each of their chunks once.

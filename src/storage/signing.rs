@@ -12,7 +12,7 @@ use super::rights::{Deciding, Held, KEY_COLUMNS, QuotaOf, key};
 use super::tenant_keys::given;
 use super::verified::load;
 use crate::content::master_key::MasterKeys;
-use crate::domain::signing::{SigningStorage, Unsigned, UnsignedOwners};
+use crate::domain::tokens::signing::{SigningStorage, Unsigned, UnsignedOwners};
 use crate::domain::{Error, Result};
 
 const KEYS: &str =

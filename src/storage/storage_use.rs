@@ -12,7 +12,7 @@ use super::prepare::{channel_key, channels_of};
 use super::thread_filter::OwnedThread;
 use crate::content::keys::TenantSecret;
 use crate::domain::limits::LIMITS;
-use crate::domain::storage_use::{ChannelUse, StorageUse};
+use crate::domain::tenants::storage_use::{ChannelUse, StorageUse};
 use crate::domain::{Error, Result};
 
 const THREAD: &str = "

@@ -2,7 +2,7 @@
 //! domain's; the conditions and binds are the same for every engine.
 
 use crate::domain::caller::Caller;
-use crate::domain::grants::{Action, Reach};
+use crate::domain::tokens::grants::{Action, Reach};
 
 /// One thread, and who may find it.
 #[derive(Debug, Clone, Copy)]

@@ -22,13 +22,13 @@ use super::thread_filter::OwnedThread;
 use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, NAME_BYTES, Name, Part, leaves_only};
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, InParts, LargeValues, NewPart};
+use crate::domain::checkpoints::checkpoint::{Commit, InParts, LargeValues, NewPart};
+use crate::domain::checkpoints::value_parts::ValuePartStorage;
 use crate::domain::clock::Micros;
-use crate::domain::contents::ContentId;
-use crate::domain::grants::Action;
+use crate::domain::files::contents::ContentId;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::value_parts::ValuePartStorage;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::contents::seal_slice;
 

@@ -8,8 +8,8 @@ use super::credentials::{revocation, secret};
 use super::rights::{Deciding, RightsMemory, UNSEALED, all_of};
 use crate::content::master_key::MasterKeys;
 use crate::content::rights::{Rights, RowSum};
-use crate::domain::credential::{Credentials, Revocation, SigningSecret};
-use crate::domain::key::Key;
+use crate::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
+use crate::domain::tokens::key::Key;
 use crate::domain::{Error, Result};
 
 /// Crosses tenants: the authenticator does not know the tenant before it has the key.

@@ -8,16 +8,16 @@ use sha2::{Digest as _, Sha256};
 use threadkeep::content::slicing::whole_chunks;
 use threadkeep::domain::caller::{Caller, Grants};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::erasure::Erasures;
-use threadkeep::domain::grants::Scoped;
-use threadkeep::domain::quotas::Quotas;
-use threadkeep::domain::rates::Rates;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::archives::{
     Archive, ArchiveId, Archives, Arrived, WorkspaceName,
 };
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::erasure::Erasures;
+use threadkeep::domain::tenants::quotas::Quotas;
+use threadkeep::domain::tenants::rates::Rates;
+use threadkeep::domain::tokens::grants::Scoped;
 use threadkeep::domain::{Error, Result};
 
 use crate::contents::{Files, LARGE, noise, sound};

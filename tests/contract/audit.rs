@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use threadkeep::domain::audit::{Act, ActKind, Event, EventCursor, EventQuery};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::credential::Revocation;
-use threadkeep::domain::key::Key;
-use threadkeep::domain::quotas::Quota;
-use threadkeep::domain::refusals::{Refusals, UNKNOWN_TENANT};
-use threadkeep::domain::token::TokenId;
+use threadkeep::domain::tenants::audit::{Act, ActKind, Event, EventCursor, EventQuery};
+use threadkeep::domain::tenants::quotas::Quota;
+use threadkeep::domain::tokens::credential::Revocation;
+use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::refusals::{Refusals, UNKNOWN_TENANT};
+use threadkeep::domain::tokens::token::TokenId;
 
 use crate::harness::{Harness, caller_of, thread_id};
 use crate::sweeping::{DAY, KEEP_TWO, SECOND};

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;
-use threadkeep::domain::background_tasks::{self, DEATHS_COUNT, Kind, begin};
 use threadkeep::domain::clock::{Clock, Micros};
-use threadkeep::domain::embedding::{Embedder, Embeddings, Refused};
-use threadkeep::domain::field_path::FieldPath;
-use threadkeep::domain::indexing::Indexer;
-use threadkeep::domain::item::ChangeItem;
+use threadkeep::domain::json::field_path::FieldPath;
+use threadkeep::domain::scheduling::background_tasks::{self, DEATHS_COUNT, Kind, begin};
 use threadkeep::domain::storage::Storage;
-use threadkeep::domain::vector::{Model, Vector};
-use threadkeep::domain::word_walks::WordWalks;
+use threadkeep::domain::store::embedding::{Embedder, Embeddings, Refused};
+use threadkeep::domain::store::indexing::Indexer;
+use threadkeep::domain::store::item::ChangeItem;
+use threadkeep::domain::store::vector::{Model, Vector};
+use threadkeep::domain::store::word_walks::WordWalks;
 use tokio::sync::Notify;
 
 use crate::commands::Put;

@@ -1,7 +1,7 @@
 //! Builds commits for tests in short form.
 
 use bytes::Bytes;
-use threadkeep::domain::checkpoint::{
+use threadkeep::domain::checkpoints::checkpoint::{
     CheckpointPut, EMPTY, NewValue, NewWrite, Op, Value, WriteGroup,
 };
 use threadkeep::domain::names::{Channel, CheckpointId, CheckpointNs, TaskId, TaskPath};

@@ -1,11 +1,11 @@
 //! Tests the conditions of a commit: generation, then lease and fence, then epoch.
 
 use threadkeep::domain::Conflict;
-use threadkeep::domain::checkpoint::Commit;
+use threadkeep::domain::checkpoints::checkpoint::Commit;
+use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::planner::fold;
 use threadkeep::domain::storage::{DeleteThread, Outcome};
-use threadkeep::domain::thread::{Lease, LeaseRequest};
+use threadkeep::domain::threads::thread::{Lease, LeaseRequest};
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, commit, conflict, thread_id};

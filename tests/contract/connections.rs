@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use sqlx::{Connection, Executor, PgConnection};
 use threadkeep::domain::Conflict;
-use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::CopyThread;
+use threadkeep::domain::threads::retention::Rule;
 
 use crate::commands::Put;
 use crate::harness::{Harness, commit, conflict, pruning, thread_id};

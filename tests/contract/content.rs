@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::Commit;
-use threadkeep::domain::checkpoints;
+use threadkeep::domain::checkpoints::checkpoint::Commit;
+use threadkeep::domain::checkpoints::group_commit::{Ended, GroupCommit};
+use threadkeep::domain::checkpoints::service as checkpoints;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::group_commit::{Ended, GroupCommit};
-use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::{CopyThread, DeleteThread, Storage};
+use threadkeep::domain::threads::retention::Rule;
 use threadkeep::storage;
 
 use crate::commands::{Put, Writes};

@@ -1,7 +1,7 @@
 //! Tests that stored bytes that do not match their digest are an error, never data and never absence.
 
 use threadkeep::domain::Error;
-use threadkeep::domain::checkpoint::ListQuery;
+use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, everything, target, thread_id};

@@ -1,7 +1,7 @@
 //! Tests delta history: the walk along the parent chain (`get_delta_channel_history`).
 
-use threadkeep::domain::checkpoint::{ListQuery, View};
-use threadkeep::domain::history::{Chain, History};
+use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
+use threadkeep::domain::checkpoints::history::{Chain, History};
 use threadkeep::domain::storage::TargetHistory;
 
 use crate::commands::{Put, Writes};

@@ -10,12 +10,12 @@ use aho_corasick::AhoCorasick;
 use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{ListQuery, View};
-use threadkeep::domain::checkpoints::write;
+use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
+use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::doctor::Examine;
-use threadkeep::domain::item::Item;
-use threadkeep::domain::retention::Rule;
 use threadkeep::domain::storage::CopyThread;
+use threadkeep::domain::store::item::Item;
+use threadkeep::domain::threads::retention::Rule;
 use threadkeep::domain::{Error, Result};
 
 use crate::commands::{Put, Writes};
@@ -44,12 +44,12 @@ pub fn marker(seed: u64) -> Vec<u8> {
     hex::decode(noise(seed, 48)).unwrap()
 }
 
-pub fn secret(seed: u64) -> threadkeep::domain::checkpoint::Value {
+pub fn secret(seed: u64) -> threadkeep::domain::checkpoints::checkpoint::Value {
     value("msgpack", marker(seed))
 }
 
 /// A value of many chunks, with markers in it.
-pub fn large(seeds: std::ops::Range<u64>) -> threadkeep::domain::checkpoint::Value {
+pub fn large(seeds: std::ops::Range<u64>) -> threadkeep::domain::checkpoints::checkpoint::Value {
     let pieces = seeds.map(|seed| [marker(seed), marker(seed ^ 0xffff)].concat().repeat(8));
     value("msgpack", pieces.collect::<Vec<_>>().concat())
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use threadkeep::domain::Error;
-use threadkeep::domain::checkpoint::Commit;
-use threadkeep::domain::checkpoints::write;
+use threadkeep::domain::checkpoints::checkpoint::Commit;
+use threadkeep::domain::checkpoints::group_commit::{Ended, GroupCommit};
+use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::credential::SigningSecret;
 use threadkeep::domain::doctor::{Examine, Noun, State};
-use threadkeep::domain::group_commit::{Ended, GroupCommit};
 use threadkeep::domain::names::LeaseHolder;
 use threadkeep::domain::storage::{CopyThread, DeleteThread};
-use threadkeep::domain::thread::LeaseRequest;
+use threadkeep::domain::threads::thread::LeaseRequest;
+use threadkeep::domain::tokens::credential::SigningSecret;
 use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
 
 use crate::commands::Put;

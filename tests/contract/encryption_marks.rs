@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use threadkeep::domain::namespace_settings::Declared;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
+use threadkeep::domain::store::namespace_settings::Declared;
 use threadkeep::storage::{self, Encryption, StorageConfig};
 
 use crate::commands::{Put, Writes};

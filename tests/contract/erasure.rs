@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use threadkeep::domain::Error;
-use threadkeep::domain::audit::{Act, ActKind, EventQuery};
 use threadkeep::domain::caller::{Caller, Grants};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::erasure::{Erasure, Erasures, Receipt};
-use threadkeep::domain::grants::Scoped;
-use threadkeep::domain::key::Key;
-use threadkeep::domain::retention::Progress;
+use threadkeep::domain::tenants::audit::{Act, ActKind, EventQuery};
+use threadkeep::domain::tenants::erasure::{Erasure, Erasures, Receipt};
+use threadkeep::domain::threads::retention::Progress;
+use threadkeep::domain::tokens::grants::Scoped;
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::storage::tables::{Erase, TABLES};
 use threadkeep::storage::{self, StorageConfig};
 

@@ -1,10 +1,10 @@
 //! Tests exports and imports of the store: items, files, contents, settings and rules of retention.
 
-use threadkeep::domain::audit::{Act, ActKind};
-use threadkeep::domain::export::{Existing, FileFault};
-use threadkeep::domain::item_history::ListVersions;
-use threadkeep::domain::namespace_settings::{Declared, Setting};
-use threadkeep::domain::retention::Rules;
+use threadkeep::domain::export::records::{Existing, FileFault};
+use threadkeep::domain::store::history::ListVersions;
+use threadkeep::domain::store::namespace_settings::{Declared, Setting};
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::threads::retention::Rules;
 use threadkeep::export::{Parts, Selection};
 
 use crate::contents::{Files, LARGE, noise};

@@ -1,6 +1,6 @@
 //! Tests exports and imports of sessions.
 
-use threadkeep::domain::export::Existing;
+use threadkeep::domain::export::records::Existing;
 use threadkeep::domain::sessions::change::Step;
 
 use crate::doctor::examine;

@@ -4,13 +4,13 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::contents::ContentId;
-use threadkeep::domain::export::{Existing, FileFault};
+use threadkeep::domain::export::records::{Existing, FileFault};
+use threadkeep::domain::files::contents::ContentId;
 use threadkeep::domain::snapshots::archives::{Archive, ArchiveId};
 use threadkeep::domain::snapshots::export::ArrivedSnapshot;
 use threadkeep::domain::snapshots::{History, Snapshot};
+use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::{Error, Result};
 use threadkeep::export::{ImportOptions, Imported, Input, Parts, Selection, import};
 

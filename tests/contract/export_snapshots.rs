@@ -1,10 +1,10 @@
 //! Tests snapshots in exports: restored on the other engine, they are the moment at which they were taken.
 
-use threadkeep::domain::export::{Existing, FileFault};
+use threadkeep::domain::export::records::{Existing, FileFault};
 use threadkeep::domain::snapshots::archives::Archive;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::snapshots::{History, Snapshot};
-use threadkeep::domain::vector::Metric;
+use threadkeep::domain::store::vector::Metric;
 use threadkeep::domain::{Conflict, Error};
 use threadkeep::export::{ImportOptions, Imported, Parts, Selection};
 

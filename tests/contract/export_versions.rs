@@ -2,9 +2,9 @@
 //! which state they have read.
 
 use threadkeep::domain::Conflict;
-use threadkeep::domain::checkpoint::Commit;
-use threadkeep::domain::export::Existing;
-use threadkeep::domain::raw_files::PutFile;
+use threadkeep::domain::checkpoints::checkpoint::Commit;
+use threadkeep::domain::export::records::Existing;
+use threadkeep::domain::files::raw_files::PutFile;
 use threadkeep::domain::sessions::change::Step;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::take::TakeSnapshot;

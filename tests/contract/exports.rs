@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use threadkeep::domain::checkpoint::{ListQuery, View};
-use threadkeep::domain::export::{Existing, FileFault};
-use threadkeep::domain::retention::Rule;
-use threadkeep::domain::thread::{Thread, ThreadQuery, ThreadSort};
+use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
+use threadkeep::domain::export::records::{Existing, FileFault};
+use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::thread::{Thread, ThreadQuery, ThreadSort};
 use threadkeep::domain::{Conflict, Error};
 use threadkeep::export::{ImportOptions, Parts, Selection, export};
 
@@ -351,7 +351,7 @@ pub async fn a_file_shows_one_moment_of_a_thread(h: Harness) {
 
 pub async fn only_whole_tenants_export_and_import(h: Harness) {
     use threadkeep::domain::caller::Grants;
-    use threadkeep::domain::grants::Scoped;
+    use threadkeep::domain::tokens::grants::Scoped;
     h.put(Put::new("1")).await;
     let file = exported(&h).await;
     let scoped = Grants::Scoped(Arc::new(Scoped::default()));

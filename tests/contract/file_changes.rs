@@ -7,7 +7,7 @@ use threadkeep::domain::Error;
 use threadkeep::domain::files::FileChangeCall;
 use threadkeep::domain::files::changing::{AppendFile, UploadFile};
 use threadkeep::domain::files::moving::{DeleteFile, MoveFile};
-use threadkeep::domain::grants::Actions;
+use threadkeep::domain::tokens::grants::Actions;
 
 use crate::files::{Drive, edit, key, moving, says, write};
 use crate::harness::Harness;

@@ -6,8 +6,8 @@ use threadkeep::domain::doctor::{Examine, Noun, State};
 use threadkeep::domain::files::dialect::Dialect::{JavaScript, Python};
 use threadkeep::domain::files::head::{FileHead, Form};
 use threadkeep::domain::files::storage::{FileRow, KeyRange, ListFiles};
-use threadkeep::domain::item::{ChangeItem, KeptContent, OpResult};
-use threadkeep::domain::item_history::{ListVersions, RestoreItem};
+use threadkeep::domain::store::history::{ListVersions, RestoreItem};
+use threadkeep::domain::store::item::{ChangeItem, KeptContent, OpResult};
 use threadkeep::storage::{self, Encryption, StorageConfig};
 
 use crate::harness::{Harness, NEVER, config, master_keys, masters};

@@ -11,8 +11,8 @@ use threadkeep::domain::files::moving::{DeleteFile, MoveFile, Moved};
 use threadkeep::domain::files::reading::{Body, ReadFile, Shown};
 use threadkeep::domain::files::searching::{GrepFiles, GrepMatches, SearchBudget};
 use threadkeep::domain::files::{FileCall, FileChangeCall, Files};
-use threadkeep::domain::item::Key;
-use threadkeep::domain::namespace::Namespace;
+use threadkeep::domain::store::item::Key;
+use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::{Error, Result};
 
 use crate::harness::{Harness, NEVER};

@@ -1,8 +1,8 @@
 //! Tests forks of threads at a checkpoint, branches, and leases that are broken.
 
-use threadkeep::domain::audit::{ActKind, EventQuery};
 use threadkeep::domain::names::{CheckpointId, CheckpointNs};
 use threadkeep::domain::snapshots::storage::ForkThread;
+use threadkeep::domain::tenants::audit::{ActKind, EventQuery};
 use threadkeep::domain::{Conflict, Error};
 
 use crate::commands::{Put, Writes};

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 
 use threadkeep::domain::caller::{Caller, Grants};
-use threadkeep::domain::checkpoint::{Commit, ListQuery};
-use threadkeep::domain::checkpoints::Checkpoints;
+use threadkeep::domain::checkpoints::checkpoint::{Commit, ListQuery};
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
+use threadkeep::domain::checkpoints::service::Checkpoints;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::grants::{Actions, Grant, Scoped, Selector};
-use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::quotas::Quotas;
-use threadkeep::domain::rates::Rates;
-use threadkeep::domain::retention::{PruneRequest, Pruned};
-use threadkeep::domain::retention_policies::Policies;
 use threadkeep::domain::storage::{CopyThread, DeleteThread, Storage};
-use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
-use threadkeep::domain::threads::Threads;
+use threadkeep::domain::tenants::quotas::Quotas;
+use threadkeep::domain::tenants::rates::Rates;
+use threadkeep::domain::threads::retention::{PruneRequest, Pruned};
+use threadkeep::domain::threads::retention_policies::Policies;
+use threadkeep::domain::threads::service::Threads;
+use threadkeep::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use threadkeep::domain::tokens::grants::{Actions, Grant, Scoped, Selector};
 use threadkeep::domain::{Error, Result};
 use tokio::sync::Notify;
 

@@ -9,16 +9,16 @@ use bytes::Bytes;
 use object_store::ObjectStore;
 use sqlx::{AssertSqlSafe, Connection, Executor};
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{
+use threadkeep::domain::checkpoints::checkpoint::{
     Commit, LargeValues, ListQuery, Op, PendingWrite, Target, Value, View,
 };
-use threadkeep::domain::checkpoints::write;
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
+use threadkeep::domain::checkpoints::prepared::Prepared;
+use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::clock::{Clock, Micros};
-use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::names::{CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
-use threadkeep::domain::prepared::Prepared;
-use threadkeep::domain::retention::{PruneRequest, Rule};
 use threadkeep::domain::storage::{CheckpointTuple, Page, Storage, TargetHistory};
+use threadkeep::domain::threads::retention::{PruneRequest, Rule};
 use threadkeep::domain::{Conflict, Error, Result};
 use threadkeep::storage::objects::{Objects, Packing};
 use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};

@@ -4,13 +4,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use threadkeep::domain::embedding::{Embedder, Embeddings, Refused};
-use threadkeep::domain::field_path::FieldPath;
-use threadkeep::domain::indexing::Indexer;
-use threadkeep::domain::item::{ChangeItem, ItemOp, ItemSort, OpResult, SearchItems, SearchMode};
+use threadkeep::domain::json::field_path::FieldPath;
 use threadkeep::domain::storage::Storage;
-use threadkeep::domain::vector::{Metric, Model, Vector};
-use threadkeep::domain::words::TextQuery;
+use threadkeep::domain::store::embedding::{Embedder, Embeddings, Refused};
+use threadkeep::domain::store::indexing::Indexer;
+use threadkeep::domain::store::item::{
+    ChangeItem, ItemOp, ItemSort, OpResult, SearchItems, SearchMode,
+};
+use threadkeep::domain::store::vector::{Metric, Model, Vector};
+use threadkeep::domain::store::words::TextQuery;
 use threadkeep::domain::{Error, Result};
 
 use crate::harness::{Harness, masters};

@@ -2,7 +2,7 @@
 
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{Examine, Noun, State};
-use threadkeep::domain::item::{ChangeItem, ItemOp};
+use threadkeep::domain::store::item::{ChangeItem, ItemOp};
 
 use crate::harness::{Harness, NEVER, caller_of};
 use crate::store::{SECOND, START, Store, change, put, search, text};
@@ -155,13 +155,14 @@ pub async fn orphaned_chunks_are_found_and_removed(h: Harness) {
 
 /// What a quota refuses is a new item, never a change of one that is there.
 pub async fn a_full_tenant_changes_its_items_and_makes_none(h: Harness) {
-    let act = threadkeep::domain::audit::Act::of_operator(
+    let act = threadkeep::domain::tenants::audit::Act::of_operator(
         "tenant-a",
-        threadkeep::domain::audit::ActKind::QuotaSet,
+        threadkeep::domain::tenants::audit::ActKind::QuotaSet,
         "",
         1,
     );
-    let quota = threadkeep::domain::quotas::Quota { items_max: Some(2), ..Default::default() };
+    let quota =
+        threadkeep::domain::tenants::quotas::Quota { items_max: Some(2), ..Default::default() };
     let store = Store::on(&h).await;
     store.put(&["n"], "a", "{}").await;
     store.put(&["n"], "b", "{}").await;

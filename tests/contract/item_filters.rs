@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use threadkeep::domain::Error;
-use threadkeep::domain::exact_json;
-use threadkeep::domain::filter::Filter;
-use threadkeep::domain::item::{ItemOp, ItemSort, SearchItems, SearchMode, Select};
+use threadkeep::domain::json::exact_json;
+use threadkeep::domain::json::filter::Filter;
 use threadkeep::domain::limits::LIMITS;
-use threadkeep::domain::words::TextQuery;
+use threadkeep::domain::store::item::{ItemOp, ItemSort, SearchItems, SearchMode, Select};
+use threadkeep::domain::store::words::TextQuery;
 
 use crate::harness::Harness;
 use crate::item_search::{runner, sample};

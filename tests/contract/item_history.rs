@@ -1,10 +1,10 @@
 //! Tests earlier versions of items: which are kept, what they read, and that they are removed with the item.
 
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::item::Address;
-use threadkeep::domain::item_history::{ItemVersion, ListVersions, RestoreItem, VersionPage};
-use threadkeep::domain::namespace_settings::Declared;
+use threadkeep::domain::store::history::{ItemVersion, ListVersions, RestoreItem, VersionPage};
+use threadkeep::domain::store::item::Address;
+use threadkeep::domain::store::namespace_settings::Declared;
+use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::domain::{Error, Result};
 
 use crate::harness::{Harness, NEVER, caller_of};

@@ -1,9 +1,9 @@
 //! Tests the content of earlier versions of items: their chunks, their erasure, and the doctor's report.
 
 use threadkeep::domain::doctor::{Examine, Noun, State};
-use threadkeep::domain::item::{ChangeItem, ItemSort, SearchItems, SearchMode};
-use threadkeep::domain::namespace_settings::Declared;
-use threadkeep::domain::words::TextQuery;
+use threadkeep::domain::store::item::{ChangeItem, ItemSort, SearchItems, SearchMode};
+use threadkeep::domain::store::namespace_settings::Declared;
+use threadkeep::domain::store::words::TextQuery;
 use threadkeep::storage::{self, Encryption, StorageConfig};
 
 use crate::harness::{Harness, NEVER, caller_of, config, master_keys, masters};

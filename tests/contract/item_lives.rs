@@ -1,7 +1,7 @@
 //! Tests times to live: an expired item is absent at once, reads extend, the sweep removes.
 
-use threadkeep::domain::item::Item;
-use threadkeep::domain::item::{ChangeItem, ItemOp, OpResult, ttl_micros};
+use threadkeep::domain::store::item::Item;
+use threadkeep::domain::store::item::{ChangeItem, ItemOp, OpResult, ttl_micros};
 
 use crate::harness::Harness;
 use crate::store::{SECOND, START, Store, all_namespaces, change, current, get, scope, search};

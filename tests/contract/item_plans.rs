@@ -1,7 +1,7 @@
 //! Tests that PostgreSQL finds the newest of many items by the index, with the same answer as a sort. It inserts them by a statement of its
 //! own, because the effect shows only over many items.
 
-use threadkeep::domain::item::{ItemCursor, ItemSort, SearchItems, Select};
+use threadkeep::domain::store::item::{ItemCursor, ItemSort, SearchItems, Select};
 
 use crate::harness::Harness;
 use crate::plans::{added_by, entries};

@@ -1,7 +1,7 @@
 //! Tests plain puts: their answers, and the removal of what belongs to the items that they replace.
 
-use threadkeep::domain::item::{ItemOp, OpResult};
-use threadkeep::domain::vector::{FieldVector, Model, NewVectors, Vector};
+use threadkeep::domain::store::item::{ItemOp, OpResult};
+use threadkeep::domain::store::vector::{FieldVector, Model, NewVectors, Vector};
 
 use crate::harness::{Harness, masters};
 use crate::store::{SECOND, Store, change, put};

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::item::{
+use threadkeep::domain::store::item::{
     ItemOp, ItemSort, ListNamespaces, MatchCondition, MatchKind, Scope, Select,
 };
-use threadkeep::domain::namespace::Namespace;
+use threadkeep::domain::store::namespace::Namespace;
+use threadkeep::domain::tokens::grants::Actions;
 
 use crate::harness::{Harness, caller_of};
 use crate::store::{
@@ -92,7 +92,7 @@ pub async fn an_answer_has_what_was_selected(h: Harness) {
     let store = Store::on(&h).await;
     store.put(&["n"], "k", r#"{"a": 1.0,"b":{"c" : 2},"d":null}"#).await;
     let found = async |select: Select| {
-        let query = threadkeep::domain::item::SearchItems { select, ..search(&["n"], "{}") };
+        let query = threadkeep::domain::store::item::SearchItems { select, ..search(&["n"], "{}") };
         store.search(query).await.items.remove(0)
     };
     assert_eq!(found(Select::Nothing).await.value, None);
@@ -233,7 +233,7 @@ pub async fn a_token_sees_and_writes_what_it_was_granted(h: Harness) {
     assert_eq!(store.get_as(&ann, &["bob"], "k").await, None);
     assert!(store.get_as(&ann, &["bob", "x"], "k").await.is_some());
     let counted = store.run_as(&ann, ItemOp::Count(Scope::default())).await.unwrap();
-    assert_eq!(counted, threadkeep::domain::item::OpResult::Count(3));
+    assert_eq!(counted, threadkeep::domain::store::item::OpResult::Count(3));
     let mut exact = search(&["bob"], "{}");
     exact.scope.exact = true;
     assert!(store.search_as(&ann, exact).await.items.is_empty());

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng};
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::item::{
+use threadkeep::domain::store::item::{
     ChangeItem, Item, ItemOp, ItemSort, SearchItems, SearchMode, Select, ttl_micros,
 };
-use threadkeep::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
+use threadkeep::domain::store::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
+use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::domain::{Error, Result};
 use threadkeep::storage::{self, Encryption, StorageConfig};
 

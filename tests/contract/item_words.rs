@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use threadkeep::domain::Error;
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::item::{Item, ItemSort, SearchItems, SearchMode};
-use threadkeep::domain::namespace_settings::Declared;
-use threadkeep::domain::ranking::{Candidate, rank};
-use threadkeep::domain::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
-use threadkeep::domain::word_walks::WordWalks;
-use threadkeep::domain::words::{ItemWords, TextQuery};
+use threadkeep::domain::store::item::{Item, ItemSort, SearchItems, SearchMode};
+use threadkeep::domain::store::namespace_settings::Declared;
+use threadkeep::domain::store::ranking::{Candidate, rank};
+use threadkeep::domain::store::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
+use threadkeep::domain::store::word_walks::WordWalks;
+use threadkeep::domain::store::words::{ItemWords, TextQuery};
+use threadkeep::domain::tokens::grants::Actions;
 
 use crate::harness::{Harness, NEVER, caller_of, masters};
 use crate::store::{SECOND, Store, change, granted, keys, namespace, scope, search, text};
@@ -62,7 +62,7 @@ pub async fn words_find_the_items_that_have_them(h: Harness) {
     assert!(scores[0] > scores[1] && scores[1] > 0.0, "{scores:?}");
     assert_eq!(text(&page.items[1]), r#"{"list":["Tea",{"deep":"coffee"}]}"#);
     let exact = SearchItems {
-        scope: threadkeep::domain::item::Scope { exact: true, ..scope(&["n"], "{}") },
+        scope: threadkeep::domain::store::item::Scope { exact: true, ..scope(&["n"], "{}") },
         ..finding(&["n"], "tea")
     };
     assert_eq!(keys(&store.search(exact).await.items), ["tea"]);
@@ -90,7 +90,7 @@ pub async fn a_namespace_without_words_says_how_to_declare_them(h: Harness) {
         other => panic!("{other}"),
     };
     let ask = async |labels: &[&str]| {
-        let op = threadkeep::domain::item::ItemOp::Search(finding(labels, "tea"));
+        let op = threadkeep::domain::store::item::ItemOp::Search(finding(labels, "tea"));
         store.run(op).await.map(|_| ()).map_err(refused)
     };
     let (field, detail) = ask(&["n"]).await.unwrap_err();
@@ -153,7 +153,7 @@ fn model(
     items: &[Item],
     prefix: &[&str],
     query: &str,
-) -> Vec<(threadkeep::domain::item::Address, u64)> {
+) -> Vec<(threadkeep::domain::store::item::Address, u64)> {
     let numbers = TextQuery::new(query).unwrap().numbers("tenant-a");
     let fields = ["title".to_owned(), "body.text".to_owned()];
     let candidate = |it: &Item| {
@@ -332,7 +332,8 @@ async fn a_hybrid_search_says_that_there_are_no_vectors(store: &Store) {
     let near = Near { model: Model::default(), metric: Metric::Cosine, vector };
     let mode = SearchMode::Hybrid(TextQuery::new("tea").unwrap(), near);
     let query = SearchItems { mode, sort: ItemSort::Score, ..search(&["n"], "{}") };
-    let refused = store.run(threadkeep::domain::item::ItemOp::Search(query)).await.unwrap_err();
+    let refused =
+        store.run(threadkeep::domain::store::item::ItemOp::Search(query)).await.unwrap_err();
     assert!(matches!(refused, Error::VectorsNeedPlaintext { field: "query_vector" }), "{refused}");
 }
 

@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::item::{Address, ChangeItem, ItemOp, Key, OpResult};
+use threadkeep::domain::store::item::{Address, ChangeItem, ItemOp, Key, OpResult};
 use threadkeep::domain::{Conflict, Error};
 
 use crate::harness::{Harness, NEVER, caller_of};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use threadkeep::auth::authenticator::Authenticator;
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::erasure::Erasures;
-use threadkeep::domain::key::Key;
 use threadkeep::domain::storage::{CredentialStorage, Storage};
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tenants::erasure::Erasures;
+use threadkeep::domain::tokens::key::Key;
 
 use crate::harness::Harness;
 

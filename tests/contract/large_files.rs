@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use threadkeep::domain::cpu_pool;
-use threadkeep::domain::erasure::{More, Stage};
 use threadkeep::domain::files::dialect::Dialect;
 use threadkeep::domain::files::head::FileHead;
 use threadkeep::domain::files::moving::{MoveFile, Moved};
+use threadkeep::domain::files::raw_files::{PutFile, RawBody, Repetition};
 use threadkeep::domain::files::{FileCall, FileChangeCall, Files as Moving};
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::item::Key;
-use threadkeep::domain::raw_files::{PutFile, RawBody, Repetition};
+use threadkeep::domain::scheduling::cpu_pool;
+use threadkeep::domain::store::item::Key;
+use threadkeep::domain::tenants::erasure::{More, Stage};
+use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::contents::{Files, noise, nothing_is_left, place, put, sound};
@@ -164,7 +164,7 @@ pub async fn a_file_is_known_by_its_bytes_whatever_the_order_of_its_parts(h: Har
     let files = Files::on(&h).await;
     let caller = &files.store.caller;
     let bytes = noise(5, LARGE);
-    let tag = |file: threadkeep::domain::raw_files::RawFile| file.tag;
+    let tag = |file: threadkeep::domain::files::raw_files::RawFile| file.tag;
     let whole = FileHead::sha256_of(&bytes);
     let parts = [&bytes[..2_000_000], &bytes[2_000_000..2_000_003], &bytes[2_000_003..]];
     for (path, order) in [("/one", &[1, 2, 3][..]), ("/two", &[3, 2, 1]), ("/three", &[2, 1, 3])] {

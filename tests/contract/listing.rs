@@ -1,7 +1,7 @@
 //! Tests listings of checkpoints.
 
-use threadkeep::domain::checkpoint::{ListQuery, View};
-use threadkeep::domain::exact_json;
+use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
+use threadkeep::domain::json::exact_json;
 use threadkeep::domain::names::{CheckpointId, CheckpointNs};
 use threadkeep::domain::storage::Page;
 

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use threadkeep::domain::caller::{Caller, Grants};
-use threadkeep::domain::checkpoint::ListQuery;
-use threadkeep::domain::grants::{Access, Action, Actions, Grant, Reach, Selector};
-use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
+use threadkeep::domain::checkpoints::checkpoint::ListQuery;
+use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort};
+use threadkeep::domain::tokens::grants::{Access, Action, Actions, Grant, Reach, Selector};
 
 use crate::commands::Put;
 use crate::granted_callers::{

@@ -1,8 +1,8 @@
 //! Tests the owners of new threads: made by two callers at once, made again after a deletion, copied.
 
 use threadkeep::domain::Conflict;
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::planner::fold;
+use threadkeep::domain::checkpoints::planner::fold;
+use threadkeep::domain::tokens::grants::Actions;
 
 use crate::conditions::expire_leases;
 use crate::granted_callers::{Desk, exact, prefix, put, subject, tenant, with};

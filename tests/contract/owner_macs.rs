@@ -5,11 +5,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use threadkeep::domain::caller::{Caller, Grants};
-use threadkeep::domain::checkpoint::ListQuery;
-use threadkeep::domain::export::Existing;
-use threadkeep::domain::grants::Scoped;
+use threadkeep::domain::checkpoints::checkpoint::ListQuery;
+use threadkeep::domain::export::records::Existing;
 use threadkeep::domain::names::{CheckpointId, CheckpointNs};
-use threadkeep::domain::retention::Rule;
 use threadkeep::domain::sessions::loading::Load;
 use threadkeep::domain::sessions::storage::ListSessions;
 use threadkeep::domain::snapshots::History;
@@ -17,7 +15,9 @@ use threadkeep::domain::snapshots::restore::{Chosen, Restore};
 use threadkeep::domain::snapshots::storage::ForkThread;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::storage::DeleteThread;
-use threadkeep::domain::thread::ThreadQuery;
+use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::thread::ThreadQuery;
+use threadkeep::domain::tokens::grants::Scoped;
 use threadkeep::domain::{Error, Result};
 use threadkeep::export::{Selection, export};
 

@@ -3,12 +3,12 @@
 use std::fmt::Debug;
 
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::ListQuery;
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::planner::fold;
-use threadkeep::domain::retention::{ReportQuery, Rule, Rules};
+use threadkeep::domain::checkpoints::checkpoint::ListQuery;
+use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::storage::Outcome;
-use threadkeep::domain::thread::ThreadQuery;
+use threadkeep::domain::threads::retention::{ReportQuery, Rule, Rules};
+use threadkeep::domain::threads::thread::ThreadQuery;
+use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::conditions::expire_leases;

@@ -7,9 +7,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::grants::{Access, Action, Actions, Reach};
-use threadkeep::domain::retention::{Pruned, Rule};
-use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
+use threadkeep::domain::threads::retention::{Pruned, Rule};
+use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort};
+use threadkeep::domain::tokens::grants::{Access, Action, Actions, Reach};
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::conditions::expire_leases;

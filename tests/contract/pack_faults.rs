@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
 use threadkeep::domain::Error;
-use threadkeep::domain::retention::Rule;
+use threadkeep::domain::threads::retention::Rule;
 use threadkeep::storage::objects::{Objects, Packing};
 use threadkeep::storage::{self, StorageConfig};
 

@@ -12,8 +12,8 @@ use threadkeep::domain::doctor::State::{
     Checked, Damaged, Missing, Moved, Repaired, Unreadable, WrongCounter,
 };
 use threadkeep::domain::doctor::{Examine, Noun, Report, State};
-use threadkeep::domain::retention::{PruneRequest, Pruned, Rule};
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::threads::retention::{PruneRequest, Pruned, Rule};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::{Put, Writes};

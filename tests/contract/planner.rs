@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use threadkeep::domain::checkpoint::{ListQuery, Op, View};
-use threadkeep::domain::planner::fold;
-use threadkeep::domain::prepared::Prepared;
+use threadkeep::domain::checkpoints::checkpoint::{ListQuery, Op, View};
+use threadkeep::domain::checkpoints::planner::fold;
+use threadkeep::domain::checkpoints::prepared::Prepared;
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, NEVER, caller_of, commit, everything};

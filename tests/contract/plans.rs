@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::grants::Actions;
 use threadkeep::domain::storage::Storage;
-use threadkeep::domain::thread::{ThreadQuery, ThreadSort};
+use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort};
+use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::granted_callers::{Desk, exact, prefix, subject, tenant, with};

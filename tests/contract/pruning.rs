@@ -1,7 +1,7 @@
 //! Tests that the kept part of a pruned thread shows what it showed before.
 
 use threadkeep::domain::Conflict;
-use threadkeep::domain::retention::Rule;
+use threadkeep::domain::threads::retention::Rule;
 
 use crate::commands::{Put, Writes};
 use crate::conditions::lease;

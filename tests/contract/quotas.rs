@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::Commit;
-use threadkeep::domain::checkpoints::Checkpoints;
+use threadkeep::domain::checkpoints::checkpoint::Commit;
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
+use threadkeep::domain::checkpoints::planner::fold;
+use threadkeep::domain::checkpoints::service::Checkpoints;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::group_commit::GroupCommit;
-use threadkeep::domain::planner::fold;
-use threadkeep::domain::quotas::{Full, Measured, POLL_EVERY, Quota, Quotas, Usage};
-use threadkeep::domain::rates::Rates;
 use threadkeep::domain::storage::{CopyThread, DeleteThread, Outcome};
-use threadkeep::domain::thread::ThreadQuery;
-use threadkeep::domain::threads::Threads;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tenants::quotas::{Full, Measured, POLL_EVERY, Quota, Quotas, Usage};
+use threadkeep::domain::tenants::rates::Rates;
+use threadkeep::domain::threads::service::Threads;
+use threadkeep::domain::threads::thread::ThreadQuery;
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::commands::Put;
@@ -175,7 +175,7 @@ pub async fn leases_and_copies_make_no_thread_either(h: Harness) {
     server.poll().await;
     let lease = |thread: &str, holder: &str| {
         let thread_id = thread_id(thread);
-        threadkeep::domain::thread::LeaseRequest { thread_id, ..request(holder, None) }
+        threadkeep::domain::threads::thread::LeaseRequest { thread_id, ..request(holder, None) }
     };
     let take = async |thread: &str, holder: &str| {
         server.threads.acquire_lease(&h.caller, &lease(thread, holder), NEVER).await

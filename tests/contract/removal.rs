@@ -1,7 +1,7 @@
 //! Tests deletion of threads and of runs.
 
 use threadkeep::domain::Conflict;
-use threadkeep::domain::checkpoint::ListQuery;
+use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::DeleteThread;
 

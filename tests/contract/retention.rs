@@ -4,8 +4,8 @@ use rand::Rng as _;
 use threadkeep::domain::Conflict;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::retention::{PruneRequest, Pruned, Removed, Rule};
 use threadkeep::domain::storage::CopyThread;
+use threadkeep::domain::threads::retention::{PruneRequest, Pruned, Removed, Rule};
 
 use crate::commands::{Put, Writes};
 use crate::conditions::{expire_leases, lease};

@@ -6,8 +6,6 @@ use bytes::Bytes;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::quotas::Quotas;
-use threadkeep::domain::rates::Rates;
 use threadkeep::domain::sessions::change::{
     Append, Change, Done, NewEntry, PutDocument, Step, StepDone,
 };
@@ -17,6 +15,8 @@ use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::sessions::service::{CompactStream, SessionCall, Sessions};
 use threadkeep::domain::sessions::storage::ListSessions;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::quotas::Quotas;
+use threadkeep::domain::tenants::rates::Rates;
 
 use crate::harness::{Harness, NEVER, masters};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use threadkeep::domain::caller::{Caller, Grants};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::grants::{Actions, Grant, Scoped, Selector};
 use threadkeep::domain::sessions::change::Step;
 use threadkeep::domain::sessions::loading::Load;
 use threadkeep::domain::sessions::service::CompactStream;
 use threadkeep::domain::sessions::storage::FindDocuments;
+use threadkeep::domain::tokens::grants::{Actions, Grant, Scoped, Selector};
 use threadkeep::domain::{Conflict, Error};
 use tokio::task::JoinHandle;
 

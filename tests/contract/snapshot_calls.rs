@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::ListQuery;
+use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::quotas::Quotas;
-use threadkeep::domain::rates::Rates;
 use threadkeep::domain::snapshots::restore::{
     Chosen, Restore, RestoreNamespace, RestoreThread, Restored,
 };
 use threadkeep::domain::snapshots::service::Snapshots;
 use threadkeep::domain::snapshots::take::{TakeSnapshot, TakeThread, Taken};
 use threadkeep::domain::snapshots::{History, Snapshot, SnapshotId};
+use threadkeep::domain::tenants::quotas::Quotas;
+use threadkeep::domain::tenants::rates::Rates;
 
 use crate::delta::replay_view;
 use crate::doctor::examine;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use threadkeep::domain::Error;
 use threadkeep::domain::caller::{Caller, Grants};
 use threadkeep::domain::clock::{Clock, Micros};
-use threadkeep::domain::erasure::Erasures;
-use threadkeep::domain::grants::{Actions, Grant, NamespaceGrant, Scoped, Selector};
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::restore::Restore;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
-use threadkeep::domain::vector::Metric;
+use threadkeep::domain::store::vector::Metric;
+use threadkeep::domain::tenants::erasure::Erasures;
+use threadkeep::domain::tokens::grants::{Actions, Grant, NamespaceGrant, Scoped, Selector};
 
 use crate::content::list;
 use crate::feeds::{read, shown};
@@ -151,7 +151,9 @@ pub async fn vectors_words_and_lives_come_back(h: Harness) {
         None,
         crate::harness::NEVER,
     );
-    let threadkeep::domain::item::OpResult::Got(Some(item)) = item.await.unwrap() else { panic!() };
+    let threadkeep::domain::store::item::OpResult::Got(Some(item)) = item.await.unwrap() else {
+        panic!()
+    };
     assert_eq!(item.expires_at.unwrap(), store.clock.now() + hour / 2);
     let found = |query: &'static str| store.search(finding(&["a"], query));
     assert_eq!(keys(&found("sparrow").await.items), ["said"]);

@@ -11,7 +11,7 @@ use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::restore::{Chosen, Restore, RestoreSession};
 use threadkeep::domain::snapshots::storage::ListSnapshots;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
-use threadkeep::domain::vector::Metric;
+use threadkeep::domain::store::vector::Metric;
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::contents::{Files, noise};
@@ -241,8 +241,10 @@ pub async fn what_is_made_belongs_to_whom_the_request_says(h: Harness) {
     let bobs = agents.for_caller(named("bob"));
     assert_eq!(bobs.texts(&other, "").await, ["1"]);
     // Erasing her takes nothing of his.
-    let erasures =
-        threadkeep::domain::erasure::Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System));
+    let erasures = threadkeep::domain::tenants::erasure::Erasures::new(
+        Arc::clone(&h.storage),
+        Arc::new(Clock::System),
+    );
     erasures.erase(&h.caller, "ann", |_| {}).await.unwrap();
     assert_eq!(bobs.texts(&other, "").await, ["1"]);
     assert!(crate::snapshot_calls::seen(&h, "t").await.is_none());

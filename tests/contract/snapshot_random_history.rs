@@ -3,11 +3,11 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use threadkeep::domain::retention::Rule;
 use threadkeep::domain::sessions::change::Step as Change;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::snapshots::{History, Snapshot};
 use threadkeep::domain::storage::DeleteThread;
+use threadkeep::domain::threads::retention::Rule;
 
 use crate::commands::{Put, Writes};
 use crate::content::list;
@@ -176,7 +176,7 @@ impl World<'_> {
 
     async fn items(&self, root: &str) -> Vec<String> {
         let items = self.store.scan(search(&[root], "{}")).await;
-        let line = |it: &threadkeep::domain::item::Item| {
+        let line = |it: &threadkeep::domain::store::item::Item| {
             format!("{:?} {} {} {}", it.address.key, it.created_at, it.updated_at, text(it))
         };
         let mut lines: Vec<String> = items.iter().map(line).collect();

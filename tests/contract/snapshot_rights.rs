@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use threadkeep::domain::Error;
 use threadkeep::domain::caller::{Caller, Grants};
-use threadkeep::domain::grants::{Actions, Grant, NamespaceGrant, Scoped, Selector};
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::restore::{Chosen, Restore, RestoreSession};
 use threadkeep::domain::snapshots::storage::ListSnapshots;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
+use threadkeep::domain::tokens::grants::{Actions, Grant, NamespaceGrant, Scoped, Selector};
 
 use crate::granted_callers;
 use crate::harness::{Harness, NEVER};

@@ -1,15 +1,15 @@
 //! Tests snapshots of threads: their content, their restores, and their access rules.
 
-use threadkeep::domain::audit::{ActKind, EventQuery};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::erasure::Erasures;
-use threadkeep::domain::grants::Actions;
-use threadkeep::domain::retention::Rule;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::restore::Restore;
 use threadkeep::domain::snapshots::storage::ListSnapshots;
 use threadkeep::domain::storage::DeleteThread;
-use threadkeep::domain::thread::{THREAD, ThreadQuery};
+use threadkeep::domain::tenants::audit::{ActKind, EventQuery};
+use threadkeep::domain::tenants::erasure::Erasures;
+use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::thread::{THREAD, ThreadQuery};
+use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::domain::{Conflict, Error};
 
 use crate::commands::{Put, Writes};
@@ -215,9 +215,12 @@ pub async fn a_restore_obeys_leases_and_owners(h: Harness) {
     // The lease is still held.
     let unfenced = commit("t", vec![Put::new("3").op()]);
     assert_eq!(conflict(h.commit(unfenced.clone()).await), Conflict::LeaseHeld);
-    h.commit(threadkeep::domain::checkpoint::Commit { fence: Some(held.fence), ..unfenced })
-        .await
-        .unwrap();
+    h.commit(threadkeep::domain::checkpoints::checkpoint::Commit {
+        fence: Some(held.fence),
+        ..unfenced
+    })
+    .await
+    .unwrap();
     // Into an id that is there.
     h.commit(commit("other", vec![Put::new("1").op()])).await.unwrap();
     let taken = desk.restore(&h.caller, &into("s", &[("t", "other")])).await;
@@ -298,9 +301,9 @@ pub async fn a_restore_for_another_owner_shares_nothing(h: Harness) {
     desk.restore(&h.caller, &into("s", &[("t", "b")])).await.unwrap();
     assert_eq!(threads.owner("b").await.as_deref(), Some("ann"));
     let granted = vec![exact("s", Actions::READ | Actions::APPEND)];
-    let mut scoped = threadkeep::domain::grants::Scoped {
+    let mut scoped = threadkeep::domain::tokens::grants::Scoped {
         snapshots: granted,
-        ..threadkeep::domain::grants::Scoped::of_subject("bob")
+        ..threadkeep::domain::tokens::grants::Scoped::of_subject("bob")
     };
     scoped.threads.push(exact("t", Actions::READ));
     let bob = threadkeep::domain::caller::Caller {
@@ -356,7 +359,7 @@ pub async fn a_subject_reaches_its_own_snapshots(h: Harness) {
     let (desk, ann, bob) =
         (Desk::on(&h).await, granted_callers::subject("ann"), granted_callers::subject("bob"));
     let own = |name: &str, caller: threadkeep::domain::caller::Caller| {
-        let scoped = threadkeep::domain::grants::Scoped::of_subject(name);
+        let scoped = threadkeep::domain::tokens::grants::Scoped::of_subject(name);
         threadkeep::domain::caller::Caller {
             grants: threadkeep::domain::caller::Grants::Scoped(std::sync::Arc::new(scoped)),
             ..caller

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
-use threadkeep::domain::audit::{Act, ActKind};
-use threadkeep::domain::key::Key;
-use threadkeep::domain::retention::Rules;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::threads::retention::Rules;
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::storage::tables::{Sql, TABLES};
 
 use crate::commands::{Put, Writes};

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{Connection, Executor};
-use threadkeep::domain::planner::fold;
+use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::storage::tables::{Sql, TABLES};
 
 use crate::commands::Put;

@@ -5,19 +5,19 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use threadkeep::domain::caller::{Caller, Grants};
 use threadkeep::domain::clock::{Clock, Micros};
-use threadkeep::domain::filter::Filter;
-use threadkeep::domain::grants::{Actions, NamespaceGrant, Scoped};
-use threadkeep::domain::item::{
+use threadkeep::domain::json::filter::Filter;
+use threadkeep::domain::storage::Storage;
+use threadkeep::domain::store::commit::ItemCommit;
+use threadkeep::domain::store::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ItemSort, Key, ListNamespaces, NewValue,
     OpResult, Scope, SearchItems, SearchMode, Select,
 };
-use threadkeep::domain::item_commit::ItemCommit;
-use threadkeep::domain::items::{ItemBatchRequest, Items};
-use threadkeep::domain::namespace::Namespace;
-use threadkeep::domain::namespace_settings::NamespaceSettings;
-use threadkeep::domain::quotas::Quotas;
-use threadkeep::domain::rates::Rates;
-use threadkeep::domain::storage::Storage;
+use threadkeep::domain::store::namespace::Namespace;
+use threadkeep::domain::store::namespace_settings::NamespaceSettings;
+use threadkeep::domain::store::service::{ItemBatchRequest, Items};
+use threadkeep::domain::tenants::quotas::Quotas;
+use threadkeep::domain::tenants::rates::Rates;
+use threadkeep::domain::tokens::grants::{Actions, NamespaceGrant, Scoped};
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::harness::{Harness, NEVER};

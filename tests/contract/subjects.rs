@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::doctor::State;
-use threadkeep::domain::erasure::{Erasures, Receipt};
-use threadkeep::domain::key::Key;
 use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::retention::{ReportQuery, Rule, Rules};
 use threadkeep::domain::storage::{CopyThread, DeleteThread, Storage};
-use threadkeep::domain::thread::{LeaseRequest, ThreadQuery};
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tenants::erasure::{Erasures, Receipt};
+use threadkeep::domain::threads::retention::{ReportQuery, Rule, Rules};
+use threadkeep::domain::threads::thread::{LeaseRequest, ThreadQuery};
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::storage::tables::TABLES;
 
 use crate::commands::{Put, Writes};

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::Op;
+use threadkeep::domain::checkpoints::checkpoint::Op;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::retention::{
+use threadkeep::domain::scheduling::sweeper::Sweeper;
+use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::threads::retention::{
     Claim, Done, Policy, Progress, PruneRequest, Removed, Report, ReportQuery, Retained, Rule,
     Rules,
 };
-use threadkeep::domain::storage::Storage;
-use threadkeep::domain::sweeper::Sweeper;
-use threadkeep::domain::thread::LeaseRequest;
+use threadkeep::domain::threads::thread::LeaseRequest;
 use threadkeep::storage;
 use tokio::sync::Notify;
 

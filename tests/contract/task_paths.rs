@@ -1,9 +1,9 @@
 //! Tests task paths of the greatest length: the order of writes is exact over the whole path, wherever writes are read.
 
 use threadkeep::domain::Error;
-use threadkeep::domain::checkpoint::{ListQuery, Op, PENDING_SENDS};
+use threadkeep::domain::checkpoints::checkpoint::{ListQuery, Op, PENDING_SENDS};
 use threadkeep::domain::names::TaskPath;
-use threadkeep::domain::retention::Rule;
+use threadkeep::domain::threads::retention::Rule;
 
 use crate::commands::{Put, Writes};
 use crate::delta::{counting, replay, replay_view};

@@ -1,7 +1,7 @@
 //! Tests tenants as operators see them: what makes one, and what is listed of each.
 
-use threadkeep::domain::audit::{Act, ActKind};
-use threadkeep::domain::quotas::Quota;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tenants::quotas::Quota;
 
 use crate::commands::Put;
 use crate::harness::Harness;

@@ -1,9 +1,9 @@
 //! Tests threads as listings show them.
 
-use threadkeep::domain::checkpoint::ListQuery;
-use threadkeep::domain::retention::Rule;
+use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::storage::DeleteThread;
-use threadkeep::domain::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
+use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, NEVER, caller_of, commit, everything, pruning, target, thread_id};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::credential::{Revocation, SigningSecret};
 use threadkeep::domain::limits::LIMITS;
-use threadkeep::domain::token::TokenId;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
+use threadkeep::domain::tokens::token::TokenId;
 
 use crate::harness::Harness;
 use crate::sweeping::DAY;

@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use threadkeep::domain::caller::{Caller, Grants};
-use threadkeep::domain::checkpoint::{InParts, LargeValues, ListQuery, NewPart, Target, Value};
-use threadkeep::domain::checkpoints::Checkpoints;
+use threadkeep::domain::checkpoints::checkpoint::{
+    InParts, LargeValues, ListQuery, NewPart, Target, Value,
+};
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
+use threadkeep::domain::checkpoints::service::Checkpoints;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::grants::Scoped;
-use threadkeep::domain::group_commit::GroupCommit;
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::names::Tag;
-use threadkeep::domain::quotas::Quotas;
-use threadkeep::domain::rates::Rates;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::quotas::Quotas;
+use threadkeep::domain::tenants::rates::Rates;
+use threadkeep::domain::tokens::grants::Scoped;
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::commands::{Put, Writes};

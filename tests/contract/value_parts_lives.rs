@@ -1,10 +1,10 @@
 //! Tests that values in parts are like any other whatever happens to their thread, and that parts wait a day for their commit.
 
 use threadkeep::domain::Conflict;
-use threadkeep::domain::checkpoint::Commit;
-use threadkeep::domain::group_commit::Ended;
-use threadkeep::domain::retention::Rule;
+use threadkeep::domain::checkpoints::checkpoint::Commit;
+use threadkeep::domain::checkpoints::group_commit::Ended;
 use threadkeep::domain::storage::CopyThread;
+use threadkeep::domain::threads::retention::Rule;
 
 use crate::commands::Put;
 use crate::content::check_empty;

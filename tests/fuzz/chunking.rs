@@ -8,7 +8,7 @@ use threadkeep::content::chunking::{
 };
 use threadkeep::content::cipher::Cipher;
 use threadkeep::content::keys::TenantSecret;
-use threadkeep::domain::checkpoint::Value;
+use threadkeep::domain::checkpoints::checkpoint::Value;
 use threadkeep::domain::names::Tag;
 use threadkeep::storage::associated_data::ValueRow;
 use threadkeep::storage::opening::{Chunks, StoredValue, open_value};

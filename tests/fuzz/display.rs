@@ -5,8 +5,8 @@
 use bytes::Bytes;
 use threadkeep::decode::state::state;
 use threadkeep::decode::{Budget, Json, show};
-use threadkeep::domain::checkpoint::{PendingWrite, Value, View};
-use threadkeep::domain::history::{Chain, Node};
+use threadkeep::domain::checkpoints::checkpoint::{PendingWrite, Value, View};
+use threadkeep::domain::checkpoints::history::{Chain, Node};
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::names::Tag;
 use threadkeep::domain::storage::CheckpointTuple;

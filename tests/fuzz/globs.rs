@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use threadkeep::domain::files::dialect::Dialect;
 use threadkeep::domain::files::glob::Glob;
-use threadkeep::domain::long_work::Stop;
+use threadkeep::domain::scheduling::long_work::Stop;
 
 /// Characters of a path: longer ones take `!(…)` long.
 const CHARACTERS_MAX: usize = 120;

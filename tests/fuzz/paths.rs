@@ -2,8 +2,8 @@
 //!
 //! Input: 1 byte texts, 1 byte characters, then a path, a zero byte, a document.
 
-use threadkeep::domain::exact_json;
-use threadkeep::domain::field_path::FieldPath;
+use threadkeep::domain::json::exact_json;
+use threadkeep::domain::json::field_path::FieldPath;
 
 pub fn check(data: &[u8]) {
     let Some((path, document, [texts, characters])) = read(data) else { return };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde_json::json;
 use threadkeep::content::envelope::{open_at_most, seal, seal_plain};
 use threadkeep::content::keys::TenantSecret;
-use threadkeep::domain::checkpoint::Value;
+use threadkeep::domain::checkpoints::checkpoint::Value;
 use threadkeep::domain::names::Tag;
 use threadkeep::storage::associated_data::{CheckpointAt, ValueRow};
 use threadkeep::storage::documents::{seal_document, seal_documents};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use threadkeep::app::Settings;
-use threadkeep::domain::audit::Event;
 use threadkeep::domain::clock::{Clock, Micros};
-use threadkeep::domain::quotas::{POLL_EVERY, Quota, Usage};
-use threadkeep::domain::rates::Rates;
+use threadkeep::domain::tenants::audit::Event;
+use threadkeep::domain::tenants::quotas::{POLL_EVERY, Quota, Usage};
+use threadkeep::domain::tenants::rates::Rates;
 
 use crate::memory::Memory;
 use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server, add_key};
@@ -68,7 +68,7 @@ impl Office {
     async fn refusals(&self) -> BTreeMap<String, i64> {
         self.server.app.refusals.flush().await.unwrap();
         let rows = self.server.storage.accounts.refusals.lock().unwrap();
-        let name = |it: &threadkeep::domain::refusals::Refusal| {
+        let name = |it: &threadkeep::domain::tokens::refusals::Refusal| {
             format!("{} {} {} {}", it.tenant, it.credential, it.code, it.route)
         };
         rows.iter().map(|(refusal, count)| (name(refusal), *count)).collect()

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures::stream;
 use serde_json::json;
 use threadkeep::domain::limits::LIMITS;
-use threadkeep::domain::shares::{Held, Holder};
+use threadkeep::domain::scheduling::shares::{Held, Holder};
 
 use crate::server::{Answer, JSON, MSGPACK, Server};
 use crate::wire::gzip;

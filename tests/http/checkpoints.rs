@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Value, json};
-use threadkeep::domain::checkpoint::Value as Stored;
-use threadkeep::domain::history::{Base, Chain, Node};
+use threadkeep::domain::checkpoints::checkpoint::Value as Stored;
+use threadkeep::domain::checkpoints::history::{Base, Chain, Node};
 use threadkeep::domain::names::Tag;
 
 use crate::server::{JSON, MSGPACK, Server};

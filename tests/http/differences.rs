@@ -5,7 +5,7 @@ use serde_bytes::Bytes;
 use serde_json::{Value, json};
 use threadkeep::app::DifferenceMemory;
 use threadkeep::domain::Error;
-use threadkeep::domain::checkpoint::Op;
+use threadkeep::domain::checkpoints::checkpoint::Op;
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::storage::BatchError;
 

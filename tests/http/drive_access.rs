@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use threadkeep::app::Browsers;
-use threadkeep::domain::audit::{Act, ActKind};
+use threadkeep::domain::tenants::audit::{Act, ActKind};
 
 use crate::drive_world::{World, serve};
 use crate::server::{Answer, HOST, JSON};

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::auth::secret::Secret;
-use threadkeep::domain::audit::{Act, ActKind};
-use threadkeep::domain::key::Key;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::interference_calls::{Call, OWN, Step, detours, guesses, of_document, removals};

@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::key::Key;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::http;
 
 use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, path_of_session};

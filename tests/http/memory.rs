@@ -8,30 +8,30 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use async_trait::async_trait;
 use bytes::Bytes;
 use threadkeep::content::keys::TenantSecret;
-use threadkeep::domain::audit::Act;
-use threadkeep::domain::background_tasks::Running;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{
+use threadkeep::domain::checkpoints::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PendingWrite, Target, View, WriteGroup,
 };
+use threadkeep::domain::checkpoints::history::Chain;
+use threadkeep::domain::checkpoints::planner::Batch;
+use threadkeep::domain::checkpoints::prepared::Prepared;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::credential::{Revocation, SigningSecret};
 use threadkeep::domain::doctor::{self, Examine};
-use threadkeep::domain::history::Chain;
-use threadkeep::domain::item::{Address, Item};
-use threadkeep::domain::key::Key;
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::namespace::Namespace;
-use threadkeep::domain::namespace_settings::Setting;
-use threadkeep::domain::planner::Batch;
-use threadkeep::domain::prepared::Prepared;
-use threadkeep::domain::retention::{Policy, PruneRequest, Pruned, Removed, Report};
+use threadkeep::domain::scheduling::background_tasks::Running;
 use threadkeep::domain::storage::{
     BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, KeyStorage,
     Outcome, Page, TargetHistory, ThreadStorage,
 };
-use threadkeep::domain::storage_use::StorageUse;
-use threadkeep::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use threadkeep::domain::store::item::{Address, Item};
+use threadkeep::domain::store::namespace::Namespace;
+use threadkeep::domain::store::namespace_settings::Setting;
+use threadkeep::domain::tenants::audit::Act;
+use threadkeep::domain::tenants::storage_use::StorageUse;
+use threadkeep::domain::threads::retention::{Policy, PruneRequest, Pruned, Removed, Report};
+use threadkeep::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::domain::{Error, Result};
 use threadkeep::storage::chunk_memory::ChunkMemory;
 use threadkeep::storage::prepare;

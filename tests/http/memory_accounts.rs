@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use threadkeep::domain::audit::{Act, AuditStorage, Event, EventQuery};
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::quotas::{Quota, QuotaStorage, Usage};
-use threadkeep::domain::refusals::{Counted, Refusal};
-use threadkeep::domain::tenants::{TenantStorage, TenantUse};
+use threadkeep::domain::tenants::audit::{Act, AuditStorage, Event, EventQuery};
+use threadkeep::domain::tenants::quotas::{Quota, QuotaStorage, Usage};
+use threadkeep::domain::tenants::tenant::{TenantStorage, TenantUse};
+use threadkeep::domain::tokens::refusals::{Counted, Refusal};
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

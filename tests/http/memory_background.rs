@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;
-use threadkeep::domain::background_tasks::{
+use threadkeep::domain::clock::Micros;
+use threadkeep::domain::scheduling::background_tasks::{
     BackgroundTaskStorage, Kind, Parked, Running, Standing,
 };
-use threadkeep::domain::clock::Micros;
 
 use crate::memory::Memory;
 

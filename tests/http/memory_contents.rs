@@ -3,12 +3,14 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::checkpoint::{Commit, NewPart};
+use threadkeep::domain::checkpoints::checkpoint::{Commit, NewPart};
+use threadkeep::domain::checkpoints::value_parts::ValuePartStorage;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::contents::{ContentId, ContentStorage, NewSlice, Part, Upload, Whole};
-use threadkeep::domain::item::Address;
+use threadkeep::domain::files::contents::{
+    ContentId, ContentStorage, NewSlice, Part, Upload, Whole,
+};
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::value_parts::ValuePartStorage;
+use threadkeep::domain::store::item::Address;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

@@ -3,11 +3,11 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use async_trait::async_trait;
-use threadkeep::domain::audit::Act;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::credential::{Credentials, Revocation, SigningSecret};
-use threadkeep::domain::signing::SigningStorage;
 use threadkeep::domain::storage::CredentialStorage;
+use threadkeep::domain::tenants::audit::Act;
+use threadkeep::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
+use threadkeep::domain::tokens::signing::SigningStorage;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

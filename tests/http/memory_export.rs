@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::export::{
+use threadkeep::domain::export::items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
+use threadkeep::domain::export::records::{
     Existing, ExportStorage, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
     ThreadRecord, ThreadSink,
 };
-use threadkeep::domain::export_items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
-use threadkeep::domain::item::Address;
-use threadkeep::domain::namespace::Namespace;
 use threadkeep::domain::sessions::name::SessionName;
+use threadkeep::domain::store::item::Address;
+use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::item::Address;
-use threadkeep::domain::item_feed::{Change, ChangeKind, ChangePage, FeedStorage, Position};
+use threadkeep::domain::store::feed::{Change, ChangeKind, ChangePage, FeedStorage, Position};
+use threadkeep::domain::store::item::Address;
 
 use crate::memory::Memory;
 

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::indexing::{IndexingStorage, IndexingTask};
-use threadkeep::domain::vector::{Model, NewVectors};
+use threadkeep::domain::store::indexing::{IndexingStorage, IndexingTask};
+use threadkeep::domain::store::vector::{Model, NewVectors};
 
 use crate::memory::Memory;
 

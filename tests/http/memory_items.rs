@@ -5,15 +5,15 @@ use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::exact_json;
-use threadkeep::domain::item::{
+use threadkeep::domain::json::exact_json;
+use threadkeep::domain::storage::BatchError;
+use threadkeep::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use threadkeep::domain::store::feed::ChangeKind;
+use threadkeep::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems, SearchMode,
 };
-use threadkeep::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
-use threadkeep::domain::item_feed::ChangeKind;
-use threadkeep::domain::item_storage::ItemStorage;
-use threadkeep::domain::namespace::Namespace;
-use threadkeep::domain::storage::BatchError;
+use threadkeep::domain::store::namespace::Namespace;
+use threadkeep::domain::store::storage::ItemStorage;
 use threadkeep::storage::items::{prepare, with_request};
 
 use crate::memory::Memory;

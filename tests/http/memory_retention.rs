@@ -1,14 +1,14 @@
 //! Implements the policies of the storage in memory: one map, no rounds.
 
 use async_trait::async_trait;
-use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::retention::{
+use threadkeep::domain::storage::RetentionStorage;
+use threadkeep::domain::tenants::audit::Act;
+use threadkeep::domain::threads::retention::{
     Claim, Policy, Progress, Report, ReportQuery, Retained, Rules,
 };
-use threadkeep::domain::storage::RetentionStorage;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

@@ -3,8 +3,6 @@
 use async_trait::async_trait;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::grants::Action;
-use threadkeep::domain::item_batch::Idempotency;
 use threadkeep::domain::sessions::change::{Change, PreparedChange};
 use threadkeep::domain::sessions::ledger::{Batch, Outcome, Part};
 use threadkeep::domain::sessions::loading::{EntriesQuery, Loaded};
@@ -12,6 +10,8 @@ use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::sessions::storage::{Described, FindDocuments, ListSessions};
 use threadkeep::domain::sessions::{Content, Document, Session, Stream};
 use threadkeep::domain::storage::{BatchError, SessionStorage};
+use threadkeep::domain::store::batch::Idempotency;
+use threadkeep::domain::tokens::grants::Action;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

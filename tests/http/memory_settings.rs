@@ -2,19 +2,19 @@
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;
-use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::item::{Item, Scope};
-use threadkeep::domain::item_history::{
+use threadkeep::domain::store::history::{
     ItemHistoryStorage, ItemVersion, ListVersions, VersionPage,
 };
-use threadkeep::domain::namespace::Namespace;
-use threadkeep::domain::namespace_settings::{Setting, SettingsStorage};
-use threadkeep::domain::ranking::Candidate;
-use threadkeep::domain::text_search::TextStorage;
-use threadkeep::domain::word_walks::{Walk, WalkStorage, Walked};
-use threadkeep::domain::words::ItemWords;
+use threadkeep::domain::store::item::{Item, Scope};
+use threadkeep::domain::store::namespace::Namespace;
+use threadkeep::domain::store::namespace_settings::{Setting, SettingsStorage};
+use threadkeep::domain::store::ranking::Candidate;
+use threadkeep::domain::store::text_search::TextStorage;
+use threadkeep::domain::store::word_walks::{Walk, WalkStorage, Walked};
+use threadkeep::domain::store::words::ItemWords;
+use threadkeep::domain::tenants::audit::Act;
 
 use crate::memory::Memory;
 

@@ -1,15 +1,11 @@
 //! Implements snapshots of the storage in memory: it has none. Their routes are tested over a real engine (`snapshots.rs`).
 
 use async_trait::async_trait;
-use threadkeep::domain::audit::Act;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::export::{SessionHead, Staged};
-use threadkeep::domain::export_items::{ItemsRead, StoredItem};
-use threadkeep::domain::grants::Action;
-use threadkeep::domain::item::Address;
+use threadkeep::domain::export::items::{ItemsRead, StoredItem};
+use threadkeep::domain::export::records::{SessionHead, Staged};
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::namespace::Namespace;
 use threadkeep::domain::snapshots::archives::{
     Archive, ArchiveId, ArchiveStorage, Arrived, WorkspaceName,
 };
@@ -19,6 +15,10 @@ use threadkeep::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, 
 use threadkeep::domain::snapshots::take::{TakeSnapshot, Taken};
 use threadkeep::domain::snapshots::{Snapshot, SnapshotId};
 use threadkeep::domain::storage::SnapshotStorage;
+use threadkeep::domain::store::item::Address;
+use threadkeep::domain::store::namespace::Namespace;
+use threadkeep::domain::tenants::audit::Act;
+use threadkeep::domain::tokens::grants::Action;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

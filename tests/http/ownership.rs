@@ -8,10 +8,10 @@ use tempfile::TempDir;
 use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::key::Key;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::http;
 use threadkeep::storage::{self, StorageConfig};
 

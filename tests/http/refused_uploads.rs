@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use tar::{Builder, EntryType, Header};
-use threadkeep::domain::audit::{Act, ActKind};
-use threadkeep::domain::quotas::Quota;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tenants::quotas::Quota;
 use threadkeep::http::listener::{self, Bounds};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

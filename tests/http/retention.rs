@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::retention::{Done, Removed, Report};
+use threadkeep::domain::threads::retention::{Done, Removed, Report};
 
 use crate::server::{MSGPACK, Server};
 

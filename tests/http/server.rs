@@ -15,8 +15,8 @@ use threadkeep::app::{App, DifferenceMemory, Settings};
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::key::Key;
-use threadkeep::domain::rates::Rates;
+use threadkeep::domain::tenants::rates::Rates;
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::http;
 use tower::ServiceExt as _;
 

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::app::{App, Outside};
 use threadkeep::auth::secret::Secret;
-use threadkeep::domain::audit::{Act, ActKind};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::key::Key;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::http;
 
 use crate::memory::Memory;

@@ -10,10 +10,10 @@ use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use serde_json::json;
 use threadkeep::auth::secret::Secret;
-use threadkeep::domain::audit::{Act, ActKind};
-use threadkeep::domain::key::Key;
 use threadkeep::domain::limits::LIMITS;
-use threadkeep::domain::shares::Holder;
+use threadkeep::domain::scheduling::shares::Holder;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tokens::key::Key;
 use tower::ServiceExt as _;
 
 use crate::bodies::fill;

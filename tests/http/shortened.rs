@@ -1,7 +1,7 @@
 //! Tests answers to callers that hold values: names and differences instead of bytes, and only on request.
 
 use serde_json::{Value, json};
-use threadkeep::domain::history::{Chain, Node};
+use threadkeep::domain::checkpoints::history::{Chain, Node};
 use threadkeep::domain::limits::LIMITS;
 
 use crate::server::Server;
@@ -119,7 +119,7 @@ async fn seeds_are_shortened_and_small_values_are_not() {
     let server = with_checkpoints(1).await;
     let value = |data: Vec<u8>| {
         let tag = threadkeep::domain::names::Tag::new("x").unwrap();
-        threadkeep::domain::checkpoint::Value::new(tag, data.into())
+        threadkeep::domain::checkpoints::checkpoint::Value::new(tag, data.into())
     };
     let node = Node {
         id: "0".into(),

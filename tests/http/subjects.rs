@@ -1,7 +1,7 @@
 //! Tests the erasure of a subject: who may, what it answers, and what the server forgets.
 
 use serde_json::json;
-use threadkeep::domain::thread::Thread;
+use threadkeep::domain::threads::thread::Thread;
 use tokio::time::Duration;
 
 use crate::memory::Memory;

@@ -1,8 +1,8 @@
 //! Tests threads and their leases through the router.
 
 use serde_json::{Value, json};
-use threadkeep::domain::storage_use::{ChannelUse, StorageUse};
-use threadkeep::domain::thread::Thread;
+use threadkeep::domain::tenants::storage_use::{ChannelUse, StorageUse};
+use threadkeep::domain::threads::thread::Thread;
 
 use crate::server::{JSON, Server};
 

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::auth::tokens::{Named, Tokens};
-use crate::domain::audit::{Act, AuditStorage, Event, EventQuery};
-use crate::domain::credential::{Credentials, Revocation};
-use crate::domain::key::Key;
-use crate::domain::refusals::Counted;
-use crate::domain::token::{MintRequest, NarrowRequest};
+use crate::domain::tenants::audit::{Act, AuditStorage, Event, EventQuery};
+use crate::domain::tokens::credential::{Credentials, Revocation};
+use crate::domain::tokens::key::Key;
+use crate::domain::tokens::refusals::Counted;
+use crate::domain::tokens::token::{MintRequest, NarrowRequest};
 
 pub(super) const SECOND: Micros = 1_000_000;
 pub(super) const START: Micros = 1_700_000_000 * SECOND;

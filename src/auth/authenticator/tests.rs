@@ -3,9 +3,9 @@
 use super::bench::{Bench, SECOND, START, key};
 use super::*;
 use crate::auth::tokens::Named;
-use crate::domain::audit::{Act, ActKind};
-use crate::domain::key::Key;
-use crate::domain::token::MintRequest;
+use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tokens::key::Key;
+use crate::domain::tokens::token::MintRequest;
 
 const LOCAL: &str = "127.0.0.1:1";
 

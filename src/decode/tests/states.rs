@@ -6,8 +6,8 @@ use serde_json::{Value as Expected, json};
 use super::as_json;
 use crate::decode::Budget;
 use crate::decode::state::{State, state};
-use crate::domain::checkpoint::{PendingWrite, Value, View};
-use crate::domain::history::{Chain, Node};
+use crate::domain::checkpoints::checkpoint::{PendingWrite, Value, View};
+use crate::domain::checkpoints::history::{Chain, Node};
 use crate::domain::names::Tag;
 use crate::domain::storage::CheckpointTuple;
 

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 use super::storage::{FileRow, KeyRange, ListFiles};
 use super::{FileCall, FileChangeCall, Files, count};
 use crate::domain::caller::Caller;
-use crate::domain::contents::ContentId;
 use crate::domain::error::{Error, Result};
-use crate::domain::item::{Address, KeptContent, Key};
+use crate::domain::files::contents::ContentId;
+use crate::domain::files::uploads::Finished;
 use crate::domain::limits::LIMITS;
-use crate::domain::uploads::Finished;
+use crate::domain::store::item::{Address, KeptContent, Key};
 
 /// Contents that one request has copied, by what they are copies of. Planned again, it copies nothing again.
 #[derive(Default)]

@@ -17,13 +17,13 @@ use super::value::{Content, FileValue};
 use super::writing::{NewContent, of_bytes};
 use super::{FileChangeCall, Files, media, text_of};
 use crate::domain::clock::Micros;
-use crate::domain::contention::Contention;
 use crate::domain::error::{Conflict, Error, Result};
-use crate::domain::grants::Action;
-use crate::domain::item::{ChangeItem, Item, Key, NewValue};
-use crate::domain::item_changing::Changing;
+use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
-use crate::domain::wide_text::WideText;
+use crate::domain::scheduling::contention::Contention;
+use crate::domain::store::changing::Changing;
+use crate::domain::store::item::{ChangeItem, Item, Key, NewValue};
+use crate::domain::tokens::grants::Action;
 
 /// As JavaScript's `atob` reads base64: nothing but the alphabet, with its padding or without.
 const UNPADDED: GeneralPurpose = GeneralPurpose::new(
@@ -170,7 +170,7 @@ impl Files {
     ) -> Result<Vec<Result<i64>>> {
         asked.asking.require(Action::Write)?;
         let max = LIMITS.files_per_request_max;
-        crate::domain::checkpoint::at_most("files", files.len(), max)?;
+        crate::domain::checkpoints::checkpoint::at_most("files", files.len(), max)?;
         let now = self.now();
         let uploads = files.into_iter().map(|file| self.upload_one(asked, file, now));
         Ok(join_all(uploads).await)

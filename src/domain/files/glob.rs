@@ -8,7 +8,7 @@ use super::glob_program::Program;
 use super::problem::{FileProblem, problem, python_repr};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
-use crate::domain::long_work::Stop;
+use crate::domain::scheduling::long_work::Stop;
 
 #[derive(Debug, Clone)]
 pub struct Glob {

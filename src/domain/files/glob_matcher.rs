@@ -8,7 +8,7 @@ use super::dialect::Dialect;
 use super::glob::Glob;
 use super::glob_program::{At, Does, Instruction, parts_of};
 use super::listing::base_name_of;
-use crate::domain::long_work::Stop;
+use crate::domain::scheduling::long_work::Stop;
 
 /// How often the time is looked at.
 const STEPS: u64 = 32_768;

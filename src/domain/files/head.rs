@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::dialect::Dialect;
 use super::value::{Content, FileValue};
-use crate::domain::wide_text::WideText;
+use crate::domain::json::wide_text::WideText;
 
 /// Longer texts are not noted: such a file is opened whenever it is listed.
 const TEXT_BYTES_MAX: usize = 255;

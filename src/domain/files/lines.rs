@@ -3,7 +3,7 @@
 use super::dialect::Dialect;
 use super::problem::{FileProblem, problem};
 use crate::domain::error::Result;
-use crate::domain::wide_text::WideText;
+use crate::domain::json::wide_text::WideText;
 
 /// What a read answers of a text: fields as deepagents' `ReadResult` has them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

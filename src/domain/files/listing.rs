@@ -10,9 +10,9 @@ use super::storage::{FilePage, FileRow, KeyRange, ListFiles};
 use super::{FileCall, Files, media, path};
 use crate::domain::error::Result;
 use crate::domain::files::head::Form;
-use crate::domain::grants::Action;
-use crate::domain::item::Key;
-use crate::domain::long_work::Stop;
+use crate::domain::scheduling::long_work::Stop;
+use crate::domain::store::item::Key;
+use crate::domain::tokens::grants::Action;
 
 /// Rows of the first statement of a listing, and of each further one.
 const ROWS_FIRST: usize = 2_000;

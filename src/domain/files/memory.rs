@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use hashlink::LinkedHashMap;
 
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 
 /// What an entry takes beside its content.
 const ENTRY_BYTES: usize = 160;

@@ -3,7 +3,10 @@
 
 mod carrying;
 pub mod changing;
+pub mod contents;
 pub mod dialect;
+pub mod drive;
+pub mod drive_files;
 pub mod glob;
 mod glob_braces;
 mod glob_matcher;
@@ -17,10 +20,13 @@ pub mod memory;
 pub mod moving;
 pub mod path;
 pub mod problem;
+pub mod raw_files;
 pub mod reading;
 pub mod replacing;
+mod running_hash;
 pub mod searching;
 pub mod storage;
+pub mod uploads;
 pub mod value;
 pub mod writing;
 
@@ -29,16 +35,16 @@ use std::sync::Arc;
 use self::dialect::Dialect;
 use self::memory::ContentMemory;
 use self::searching::SearchBudget;
+use self::uploads::Uploads;
 use super::caller::Caller;
 use super::clock::Micros;
 use super::error::{Error, Result};
-use super::grants::Action;
-use super::item::{Address, Item, Key};
-use super::items::Items;
-use super::long_work::LongWork;
-use super::namespace::Namespace;
-use super::turns::Turns;
-use super::uploads::Uploads;
+use super::scheduling::long_work::LongWork;
+use super::scheduling::turns::Turns;
+use super::store::item::{Address, Item, Key};
+use super::store::namespace::Namespace;
+use super::store::service::Items;
+use super::tokens::grants::Action;
 
 /// Bytes of contents that are kept for searches.
 pub const MEMORY_BYTES: usize = 64 << 20;

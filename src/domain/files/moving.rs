@@ -7,13 +7,13 @@ use super::problem::{FileProblem, not_found_for_change, problem};
 use super::storage::{KeyRange, Removed};
 use super::{FileCall, FileChangeCall, Files, OPENED_MAX, count, text_of};
 use crate::domain::clock::Micros;
-use crate::domain::contention::Contention;
 use crate::domain::error::{Conflict, Error, Result};
-use crate::domain::grants::Action;
-use crate::domain::item::{Address, ChangeItem, KeptContent, Key, NewValue};
+use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
-use crate::domain::wide_text::WideText;
+use crate::domain::scheduling::contention::Contention;
+use crate::domain::store::item::{Address, ChangeItem, KeptContent, Key, NewValue};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tokens::grants::Action;
 
 /// How often a removal is tried that the database refused.
 const ATTEMPTS_MAX: u32 = 8;
@@ -310,7 +310,7 @@ fn check_apart(asking: FileCall<'_>, request: &MoveFile) -> Result<()> {
     Ok(())
 }
 
-fn source(item: crate::domain::item::Item) -> Result<Source> {
+fn source(item: crate::domain::store::item::Item) -> Result<Source> {
     let ttl_micros: Option<Micros> = item.ttl_micros;
     let text = item.value.ok_or_else(|| Error::Internal("a file without its value".into()))?;
     let value = NewValue { text, ..new_value(String::new(), ttl_micros) };

@@ -3,9 +3,9 @@
 
 use super::problem::{FileProblem, problem};
 use crate::domain::error::Result;
-use crate::domain::item::Key;
+use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
-use crate::domain::wide_text::WideText;
+use crate::domain::store::item::Key;
 
 /// A path in a request.
 ///

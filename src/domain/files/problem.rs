@@ -3,8 +3,8 @@
 
 use super::dialect::Dialect;
 use crate::domain::error::Error;
-use crate::domain::item::Key;
-use crate::domain::wide_text::WideText;
+use crate::domain::json::wide_text::WideText;
+use crate::domain::store::item::Key;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileProblem {
@@ -39,7 +39,7 @@ pub fn not_found_for_change(path: &Key) -> Error {
 
 /// Of an item that is no file: what deepagents says of its value.
 pub fn not_a_file(dialect: Dialect, value: &[u8], prefix: &str) -> Error {
-    let fields = crate::domain::exact_fields::names(value).unwrap_or_default();
+    let fields = crate::domain::json::exact_fields::names(value).unwrap_or_default();
     let detail = match dialect {
         Dialect::Python => match content_type(value) {
             Some(kind) => {
@@ -64,7 +64,7 @@ pub fn not_a_file(dialect: Dialect, value: &[u8], prefix: &str) -> Error {
 
 /// Python's name for the type of a content that is neither text nor lines; None: there is none.
 fn content_type(value: &[u8]) -> Option<&'static str> {
-    let document = crate::domain::exact_json::parse("value", value).ok()?;
+    let document = crate::domain::json::exact_json::parse("value", value).ok()?;
     match document.get("content")? {
         serde_json::Value::Null => None,
         serde_json::Value::Bool(_) => Some("bool"),

@@ -11,12 +11,12 @@ use super::problem::{FileProblem, not_a_file, not_found, problem};
 use super::value::{Content, FileValue};
 use super::{FileCall, Files, OPENED_MAX, count, media, path, text_of};
 use crate::domain::error::{Error, Result};
-use crate::domain::exact_json;
 use crate::domain::files::storage::{KeyRange, ListFiles};
-use crate::domain::grants::Action;
-use crate::domain::item::{Item, Key};
+use crate::domain::json::exact_json;
+use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
-use crate::domain::wide_text::WideText;
+use crate::domain::store::item::{Item, Key};
+use crate::domain::tokens::grants::Action;
 
 /// A window of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,11 @@ impl Files {
         asking: FileCall<'_>,
         paths: &[Key],
     ) -> Result<Vec<Result<Downloaded>>> {
-        crate::domain::checkpoint::at_most("paths", paths.len(), LIMITS.files_per_request_max)?;
+        crate::domain::checkpoints::checkpoint::at_most(
+            "paths",
+            paths.len(),
+            LIMITS.files_per_request_max,
+        )?;
         let readable = asking.may(Action::Read);
         let addresses: Vec<_> = paths.iter().map(|it| asking.address(it)).collect();
         let mut results = Vec::with_capacity(paths.len());

@@ -7,7 +7,7 @@ use super::changing::at_most;
 use super::dialect::Dialect;
 use super::problem::{FileProblem, problem};
 use crate::domain::error::Result;
-use crate::domain::wide_text::WideText;
+use crate::domain::json::wide_text::WideText;
 
 /// The new text and how many occurrences were replaced.
 ///

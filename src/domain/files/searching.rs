@@ -14,13 +14,13 @@ use super::storage::FileRow;
 use super::value::FileValue;
 use super::{FileCall, Files, count, media};
 use crate::domain::error::Result;
-use crate::domain::exact_json;
 use crate::domain::files::head::Form;
-use crate::domain::grants::Action;
-use crate::domain::item::Key;
+use crate::domain::json::exact_json;
+use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
-use crate::domain::long_work::Stop;
-use crate::domain::wide_text::WideText;
+use crate::domain::scheduling::long_work::Stop;
+use crate::domain::store::item::Key;
+use crate::domain::tokens::grants::Action;
 
 /// Contents that are fetched at one time.
 const FETCHED_FILES: usize = 1_000;

@@ -6,9 +6,9 @@ use super::head::FileHead;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::item::Key;
-use crate::domain::item_batch::Idempotency;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::batch::Idempotency;
+use crate::domain::store::item::Key;
+use crate::domain::store::namespace::Namespace;
 
 /// No key begins with it, so it is behind all.
 const BEHIND_ALL: &[u8] = b"\xff";

@@ -7,7 +7,7 @@ use base64::engine::{DecodePaddingMode, general_purpose::STANDARD};
 use serde_json::{Map, Value};
 
 use super::dialect::Dialect;
-use crate::domain::wide_text::WideText;
+use crate::domain::json::wide_text::WideText;
 
 /// The only key of an object that stands for bytes in a value (clients/PROTOCOL.md, "Bytes in documents").
 pub const BYTES: &str = "$threadkeep:bytes";
@@ -35,7 +35,7 @@ pub enum Content {
 }
 
 impl FileValue {
-    /// None: no file. `document` comes from [`crate::domain::exact_json::parse`].
+    /// None: no file. `document` comes from [`crate::domain::json::exact_json::parse`].
     pub fn read(document: Value) -> Option<Self> {
         let Value::Object(mut fields) = document else { return None };
         let content = fields.remove("content")?;

@@ -9,8 +9,8 @@ use super::media;
 use super::value::{BYTES, Content};
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::exact_fields;
-use crate::domain::wide_text::WideText;
+use crate::domain::json::exact_fields;
+use crate::domain::json::wide_text::WideText;
 
 /// What a file is given.
 pub struct NewContent<'a> {

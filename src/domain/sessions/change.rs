@@ -3,13 +3,13 @@
 use bytes::Bytes;
 
 use super::name::{SessionName, check_name};
-use crate::domain::checkpoint::at_most;
+use crate::domain::checkpoints::checkpoint::at_most;
+use crate::domain::checkpoints::prepared::{Chunk, PlannedScope, Sealed};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
-use crate::domain::grants::Action;
-use crate::domain::item_batch::Idempotency;
 use crate::domain::limits::LIMITS;
-use crate::domain::prepared::{Chunk, PlannedScope, Sealed};
+use crate::domain::store::batch::Idempotency;
+use crate::domain::tokens::grants::Action;
 
 /// What describes a session; the first one stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

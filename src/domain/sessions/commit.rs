@@ -11,8 +11,8 @@ use super::change::{Done, PreparedChange, PreparedEntry, Step};
 use super::ledger::{Batch, Outcome};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
-use crate::domain::fair_queue::Weight;
-use crate::domain::lanes::{Job, Lanes, Writer, refusal, write};
+use crate::domain::scheduling::fair_queue::Weight;
+use crate::domain::scheduling::lanes::{Job, Lanes, Writer, refusal, write};
 use crate::domain::storage::Storage;
 
 /// Changes in one batch, and bytes after which it takes no further one.

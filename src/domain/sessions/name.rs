@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::error::{Error, Result};
-use crate::domain::grants::Reach;
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
+use crate::domain::tokens::grants::Reach;
 
 /// Ends a part. A zero byte inside of one is escaped with a greater second byte, so that a part orders before what it
 /// begins.

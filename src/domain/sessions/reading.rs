@@ -8,8 +8,8 @@ use super::storage::{Described, FindDocuments, ListSessions, SessionCursor};
 use super::{Content, Document, Session, Stream};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::error::Result;
-use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
+use crate::domain::tokens::grants::Action;
 
 /// A page of a listing.
 #[derive(Debug, Default)]

@@ -9,12 +9,12 @@ use super::commit::{Ended, SessionCommit};
 use super::name::SessionName;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_hex};
-use crate::domain::contention::Contention;
 use crate::domain::error::{Error, Result};
-use crate::domain::grants::Action;
-use crate::domain::item_batch::Idempotency;
-use crate::domain::quotas::Quotas;
+use crate::domain::scheduling::contention::Contention;
 use crate::domain::storage::Storage;
+use crate::domain::store::batch::Idempotency;
+use crate::domain::tenants::quotas::Quotas;
+use crate::domain::tokens::grants::Action;
 
 /// A document of more pieces is joined into one.
 const PIECES_MAX: i64 = 64;

@@ -10,9 +10,9 @@ use super::{Content, Document, Session, Stream};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::grants::Action;
-use crate::domain::item_batch::Idempotency;
 use crate::domain::storage::BatchError;
+use crate::domain::store::batch::Idempotency;
+use crate::domain::tokens::grants::Action;
 
 /// Which sessions a listing shows.
 #[derive(Debug, Clone, Default)]

@@ -13,13 +13,13 @@ use super::SnapshotId;
 use super::service::Snapshots;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::contents::{ContentId, NewSlice};
 use crate::domain::error::{Error, Result};
-use crate::domain::grants::Action;
+use crate::domain::files::contents::{ContentId, NewSlice};
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
-use crate::domain::quotas::Quotas;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::quotas::Quotas;
+use crate::domain::tokens::grants::Action;
 
 /// What is not there, in errors.
 pub const ARCHIVE: &str = "archive";

@@ -4,13 +4,13 @@
 use async_trait::async_trait;
 
 use super::{Snapshot, SnapshotId};
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::error::Result;
-use crate::domain::export::{SessionHead, Staged};
-use crate::domain::export_items::{ItemsRead, StoredItem};
-use crate::domain::item::Address;
-use crate::domain::namespace::Namespace;
+use crate::domain::export::items::{ItemsRead, StoredItem};
+use crate::domain::export::records::{SessionHead, Staged};
+use crate::domain::store::item::Address;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tenants::audit::Act;
 
 /// A snapshot whose parts have all arrived under its number.
 #[derive(Debug, Clone, Copy)]

@@ -17,8 +17,8 @@ use super::clock::Micros;
 use super::error::{Error, Result};
 use super::limits::LIMITS;
 use super::names;
-use super::namespace::Namespace;
 use super::sessions::name::SessionName;
+use super::store::namespace::Namespace;
 
 /// What is not there, in errors.
 pub const SNAPSHOT: &str = "snapshot";

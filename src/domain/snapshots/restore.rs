@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{NamespacePart, SessionPart, SnapshotId, ThreadPart};
 use crate::domain::caller::{Caller, Grants, check_subject};
-use crate::domain::checkpoint::at_most;
+use crate::domain::checkpoints::checkpoint::at_most;
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::{Namespace, RESERVED_ROOT};
 use crate::domain::sessions::name::SessionName;
+use crate::domain::store::namespace::{Namespace, RESERVED_ROOT};
 
 /// Which parts of a kind, and where each goes.
 #[derive(Debug, Clone, PartialEq, Eq)]

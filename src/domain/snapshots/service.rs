@@ -6,18 +6,18 @@ use super::restore::{Restore, Restored};
 use super::storage::{ForkThread, Forked, ListSnapshots, SnapshotCursor, What};
 use super::take::{TakeSnapshot, Taken};
 use super::{SNAPSHOT, Snapshot, SnapshotId};
-use crate::domain::audit::{Act, ActKind};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
-use crate::domain::quotas::Quotas;
 use crate::domain::sessions::SESSION;
 use crate::domain::storage::Storage;
-use crate::domain::thread::THREAD;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tenants::quotas::Quotas;
+use crate::domain::threads::thread::THREAD;
+use crate::domain::tokens::grants::Action;
 
 pub struct Snapshots {
     storage: Arc<dyn Storage>,

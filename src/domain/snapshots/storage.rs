@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::restore::{NamespaceMove, Restore, Restored, SessionMove, ThreadMove};
 use super::take::{TakeSnapshot, Taken};
 use super::{Snapshot, SnapshotId};
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::grants::Action;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
+use crate::domain::tenants::audit::Act;
+use crate::domain::tokens::grants::Action;
 
 #[derive(Debug, Clone)]
 pub struct ForkThread {

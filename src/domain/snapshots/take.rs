@@ -7,13 +7,13 @@ use sha2::{Digest as _, Sha256};
 
 use super::archives::{Archive, ArchiveId};
 use super::{History, Snapshot, SnapshotId};
-use crate::domain::checkpoint::at_most;
+use crate::domain::checkpoints::checkpoint::at_most;
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
+use crate::domain::store::namespace::Namespace;
 
 /// What is to be taken.
 #[derive(Debug, Clone)]
@@ -148,7 +148,7 @@ impl TakeSnapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::contents::ContentId;
+    use crate::domain::files::contents::ContentId;
 
     fn empty() -> TakeSnapshot {
         TakeSnapshot {

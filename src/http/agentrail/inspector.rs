@@ -21,13 +21,13 @@ use crate::domain::agentrail::{
     self, EVENTS, KIND, MESSAGES, SNAPSHOT, TOKENS, TRACE, TURNS, recover,
 };
 use crate::domain::caller::{Caller, Grants};
-use crate::domain::grants::Actions;
 use crate::domain::sessions::Session;
 use crate::domain::sessions::ledger::Part;
 use crate::domain::sessions::loading::{Load, Loaded};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::ListSessions;
 use crate::domain::time::rfc3339;
+use crate::domain::tokens::grants::Actions;
 use crate::domain::{Error, Result};
 use crate::http::call::{Reply, identify_as, presented_key};
 use crate::http::problem::Problem;

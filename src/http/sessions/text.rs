@@ -13,7 +13,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::Result;
-use crate::domain::wide_text::WideText;
+use crate::domain::json::wide_text::WideText;
 use crate::http::exact::ExactOut;
 
 /// A content in a request.

@@ -22,7 +22,6 @@ use super::decode::{Input, Received};
 use super::exact::{Exact, ExactOut, Text};
 use crate::app::App;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::archives::ArchiveId;
 use crate::domain::snapshots::storage::{ListSnapshots, SnapshotCursor};
@@ -30,6 +29,7 @@ use crate::domain::snapshots::take::{TakeSnapshot, TakeThread};
 use crate::domain::snapshots::{
     History, NamespacePart, SessionPart, Snapshot, SnapshotId, ThreadPart,
 };
+use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 

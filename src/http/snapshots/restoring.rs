@@ -9,13 +9,13 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SnapshotId;
 use crate::domain::snapshots::restore::{
     Chosen, Restore, RestoreNamespace, RestoreSession, RestoreThread, Restored, RestoredNamespace,
     RestoredSession, RestoredThread,
 };
+use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::http::call::{Answer, Call};

@@ -3,7 +3,7 @@
 use super::sweeping::drop_content;
 use crate::domain::Result;
 use crate::domain::clock::Clock;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 use crate::storage::access::{Accessible, SqlValue};
 use crate::storage::items::namespaces;
 

@@ -19,9 +19,11 @@ use super::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 use super::items::namespaces;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::contention::Contention;
-use crate::domain::contents::{ContentId, ContentStorage, IDLE_MAX, NewSlice, Part, Upload, Whole};
-use crate::domain::item::{Address, Key};
+use crate::domain::files::contents::{
+    ContentId, ContentStorage, IDLE_MAX, NewSlice, Part, Upload, Whole,
+};
+use crate::domain::scheduling::contention::Contention;
+use crate::domain::store::item::{Address, Key};
 use crate::domain::{Error, Result};
 
 const SCOPE: &str =

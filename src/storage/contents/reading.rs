@@ -7,7 +7,7 @@ use super::key;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Part;
 use crate::domain::caller::Caller;
-use crate::domain::contents::ContentId;
+use crate::domain::files::contents::ContentId;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, SqlValue, rows_named};
 use crate::storage::objects::pack_prefetch::PackPrefetch;

@@ -5,7 +5,7 @@ use super::pass::{Pass, Start};
 use super::{TenantScan, size};
 use crate::domain::Result;
 use crate::domain::doctor::{FindingPlace, Noun, Report, State};
-use crate::domain::item::{Address, Key};
+use crate::domain::store::item::{Address, Key};
 use crate::storage::access::{Source, SqlRow, SqlValue, page_of};
 use crate::storage::associated_data::{ValueRow, item_place};
 use crate::storage::items::{heads, namespaces};

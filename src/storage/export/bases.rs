@@ -2,9 +2,9 @@
 
 use super::reading::Reader;
 use super::values::{COLUMNS, chunks_of, open};
-use crate::domain::checkpoint::{PENDING_SENDS, Value};
-use crate::domain::export::{ThreadBase, ThreadWrite};
-use crate::domain::history::Base;
+use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value};
+use crate::domain::checkpoints::history::Base;
+use crate::domain::export::records::{ThreadBase, ThreadWrite};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, SqlRow};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};

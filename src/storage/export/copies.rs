@@ -3,7 +3,7 @@
 use super::items_put::{Batch, untagged};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
-use crate::domain::export_items::StoredItem;
+use crate::domain::export::items::StoredItem;
 use crate::storage::access::Dialect;
 use crate::storage::contents::Roots;
 use crate::storage::sessions::rows::{bytes, number};

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::values::{COLUMNS, SIZE, chunks_of, open};
 use crate::content::keys::TenantSecret;
-use crate::domain::contents::ContentId;
-use crate::domain::export_items::{EarlierVersion, ItemIndex, ItemRecord, ItemsRead, StoredItem};
+use crate::domain::export::items::{EarlierVersion, ItemIndex, ItemRecord, ItemsRead, StoredItem};
+use crate::domain::files::contents::ContentId;
 use crate::domain::files::head::FileHead;
-use crate::domain::item::{Address, Key};
-use crate::domain::namespace::Namespace;
-use crate::domain::vector::{FieldVector, Model, NewVectors, Vector};
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::vector::{FieldVector, Model, NewVectors, Vector};
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use crate::storage::items::heads::{Noted, open as open_head};

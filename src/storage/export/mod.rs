@@ -23,14 +23,14 @@ use super::contents::Roots;
 use super::sessions::SessionEngine;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::export::{
+use crate::domain::export::items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
+use crate::domain::export::records::{
     Existing, ExportStorage, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
     ThreadRecord, ThreadSink,
 };
-use crate::domain::export_items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
-use crate::domain::item::Address;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
+use crate::domain::store::item::Address;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 
 #[async_trait]

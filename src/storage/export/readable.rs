@@ -3,11 +3,11 @@
 
 use super::items::cell;
 use crate::domain::Result;
-use crate::domain::export::Readable;
-use crate::domain::item::{Address, Key};
+use crate::domain::export::records::Readable;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::namespace::Namespace;
 use crate::storage::access::{Accessible, SqlRow, SqlValue};
 use crate::storage::damage::{Keys, thread_ids};
 use crate::storage::items::namespaces;

@@ -7,8 +7,8 @@ use super::bases::{WRITE_KEY, WRITE_VALUE, home_of, write_of};
 use super::moment::{ATTEMPTS, Moment, Stop};
 use super::values::{COLUMNS, SIZE, chunks_of, open};
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoint::{PENDING_SENDS, Value};
-use crate::domain::export::{
+use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value};
+use crate::domain::export::records::{
     ThreadBase, ThreadCheckpoint, ThreadHead, ThreadRecord, ThreadSink, ThreadValue,
 };
 use crate::domain::{Error, Result};

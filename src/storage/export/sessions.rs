@@ -5,7 +5,9 @@ use bytes::Bytes;
 use super::moment::{ATTEMPTS, Moment, Stop};
 use super::values::{COLUMNS, SIZE, chunks_of, open};
 use crate::content::keys::TenantSecret;
-use crate::domain::export::{SessionEntry, SessionHead, SessionLog, SessionRecord, SessionSink};
+use crate::domain::export::records::{
+    SessionEntry, SessionHead, SessionLog, SessionRecord, SessionSink,
+};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};

@@ -9,7 +9,7 @@ use super::staging::{put_all_chunks, sealed_cells, sealed_columns, touch};
 use super::{has_removed, lost, removed};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::{Clock, random_id};
-use crate::domain::export::{Existing, SessionHead, SessionRecord, Staged};
+use crate::domain::export::records::{Existing, SessionHead, SessionRecord, Staged};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{has_removed, lost, removed};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::{random_hex, random_id};
-use crate::domain::export::{Existing, Staged, ThreadHead};
+use crate::domain::export::records::{Existing, Staged, ThreadHead};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 use crate::storage::owner_macs::OwnerRow;

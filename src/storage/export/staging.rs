@@ -9,12 +9,12 @@ use serde_json::{Value as Json, json};
 use super::lost;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
-use crate::domain::checkpoint::PENDING_SENDS;
+use crate::domain::checkpoints::checkpoint::PENDING_SENDS;
+use crate::domain::checkpoints::prepared::Sealed;
 use crate::domain::clock::random_id;
-use crate::domain::export::{
+use crate::domain::export::records::{
     Staged, ThreadBase, ThreadCheckpoint, ThreadRecord, ThreadValue, ThreadWrite,
 };
-use crate::domain::prepared::Sealed;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, Dialect, SqlValue};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};

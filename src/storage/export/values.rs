@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part};
 use crate::domain::Result;
-use crate::domain::checkpoint::Value;
+use crate::domain::checkpoints::checkpoint::Value;
 use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::associated_data::ValueRow;
 use crate::storage::objects::pack_prefetch::PackPrefetch;

@@ -6,12 +6,12 @@ use super::{NO_SCOPE, row_of};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::exact_json;
 use crate::domain::files::head::FileHead;
 use crate::domain::files::storage::{FilePage, FileRow, ListFiles};
 use crate::domain::files::value::FileValue;
-use crate::domain::item::{Address, Key};
-use crate::domain::item_storage::ItemStorage;
+use crate::domain::json::exact_json;
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::storage::ItemStorage;
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::ValueRow;
 

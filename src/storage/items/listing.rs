@@ -1,7 +1,7 @@
 //! Takes namespaces in their order and keeps those that a listing asks for.
 
-use crate::domain::item::ListNamespaces;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::item::ListNamespaces;
+use crate::domain::store::namespace::Namespace;
 
 pub struct Listing<'a> {
     query: &'a ListNamespaces,
@@ -37,7 +37,8 @@ impl<'a> Listing<'a> {
     pub fn depth(&self) -> Option<usize> {
         let fixed = self.query.prefix().labels().len();
         let only_prefix = self.query.conditions.iter().all(|it| {
-            it.kind == crate::domain::item::MatchKind::Prefix && it.path.iter().all(Option::is_some)
+            it.kind == crate::domain::store::item::MatchKind::Prefix
+                && it.path.iter().all(Option::is_some)
         });
         self.query.max_depth.filter(|_| only_prefix).map(|it| it.max(fixed))
     }

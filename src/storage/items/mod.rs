@@ -19,18 +19,18 @@ use super::opening::{Chunks, StoredValue, open_value};
 use super::sealing::Sealer;
 use super::short_work::run_sized;
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoint::Value;
+use crate::domain::checkpoints::checkpoint::Value;
+use crate::domain::checkpoints::prepared::Sealed;
 use crate::domain::clock::Micros;
-use crate::domain::exact_fields::pick;
-use crate::domain::field_path::FieldPath;
-use crate::domain::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};
-use crate::domain::item_batch::{
-    Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
-};
-use crate::domain::item_history::is_file;
+use crate::domain::json::exact_fields::pick;
+use crate::domain::json::field_path::FieldPath;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::Tag;
-use crate::domain::prepared::Sealed;
+use crate::domain::store::batch::{
+    Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
+};
+use crate::domain::store::history::is_file;
+use crate::domain::store::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};
 use crate::domain::{Error, Result};
 
 /// Values up to this size stay in their row: the chunks of one that is replaced are collected later, and few items

@@ -1,9 +1,9 @@
 //! Checks that the vectors of a model in a tenant all have as many dimensions as its first one. It is the same on both engines.
 
 use crate::content::keys::TenantSecret;
-use crate::domain::item::ChangeItem;
 use crate::domain::limits::LIMITS;
-use crate::domain::vector::{Model, Near, NewVectors, check_dims};
+use crate::domain::store::item::ChangeItem;
+use crate::domain::store::vector::{Model, Near, NewVectors, check_dims};
 use crate::domain::{Error, Result};
 use crate::storage::access::Accessible;
 

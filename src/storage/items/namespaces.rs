@@ -1,7 +1,7 @@
 //! Encodes namespaces as bytes: each label with a zero byte behind it. The encoding is injective, because no label has a zero byte. It
 //! keeps the order of the labels, so that everything below a prefix is one range.
 
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 use crate::storage::access::SqlValue;
 

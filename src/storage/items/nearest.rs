@@ -2,10 +2,10 @@
 
 use crate::domain::Result;
 use crate::domain::clock::Micros;
-use crate::domain::exact_json;
-use crate::domain::filter::Filter;
-use crate::domain::item::{Item, ItemCursor, ItemPage, SearchItems};
+use crate::domain::json::exact_json;
+use crate::domain::json::filter::Filter;
 use crate::domain::limits::LIMITS;
+use crate::domain::store::item::{Item, ItemCursor, ItemPage, SearchItems};
 
 /// A page that is being filled. Its cursor counts matches: scores have no other order that a page could go on from.
 pub struct Paging {

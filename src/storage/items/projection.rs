@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::domain::exact_json::code_points;
+use crate::domain::json::exact_json::code_points;
 
 /// Stands for something that was left out; no escaped string is like it.
 pub const MARK: &str = "\u{1}\u{3}";
@@ -116,7 +116,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::exact_json;
+    use crate::domain::json::exact_json;
 
     fn parsed(text: &str) -> Value {
         exact_json::parse("x", text.as_bytes()).unwrap()

@@ -15,8 +15,8 @@ use super::{Objects, fetch};
 use crate::content::encrypted::encrypt_plain;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
-use crate::domain::background_tasks::{self, Group, Kind};
 use crate::domain::clock::Micros;
+use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::of_chunk;
 

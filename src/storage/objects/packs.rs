@@ -10,8 +10,8 @@ use super::pack_location::{PackId, PackLocation};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::Result;
-use crate::domain::background_tasks::BackgroundTaskStorage;
 use crate::domain::clock::Micros;
+use crate::domain::scheduling::background_tasks::BackgroundTaskStorage;
 
 /// When a caller who met something that passes may try again.
 pub const COME_BACK: Duration = Duration::from_secs(1);

@@ -5,8 +5,8 @@ use sqlx::postgres::PgRow;
 
 use super::batch_sql::Shape;
 use super::{PostgresStorage, failure};
-use crate::domain::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
-use crate::domain::prepared::PlannedScope;
+use crate::domain::checkpoints::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
+use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::storage::{BatchError, Outcome};
 use crate::storage::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 use crate::storage::scope_memory::KnownThread;

@@ -6,7 +6,7 @@ use sqlx::postgres::PgRow;
 use super::PostgresStorage;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
-use crate::domain::checkpoint::LargeValues;
+use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::opening::Chunks;
 

@@ -151,9 +151,7 @@ pub(super) async fn begin_access<'a>(
 
 /// A statement is a transaction of its own: one round trip.
 async fn run_alone(pool: &Pool, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
-    let mut connection = pool.get().await?;
-    let rows = fetch(&mut connection, statement, binds, &DAMAGED).await?;
-    Ok(rows)
+    fetch(&mut *pool.get().await?, statement, binds, &DAMAGED).await
 }
 
 /// A transaction that somebody else began and ends.

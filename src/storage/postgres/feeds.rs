@@ -13,11 +13,11 @@ use sqlx::postgres::PgRow;
 use super::PostgresStorage;
 use super::connection::Connection;
 use crate::domain::clock::{Micros, random_hex};
-use crate::domain::item::{Address, Key};
-use crate::domain::item_feed::{
+use crate::domain::store::feed::{
     Change, ChangeKind, ChangePage, FeedStorage, Position, kept_since, wanted_enough, wanted_until,
 };
-use crate::domain::namespace::Namespace;
+use crate::domain::store::item::{Address, Key};
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 
 const SWEPT_ROWS: i64 = 5_000;

@@ -9,9 +9,9 @@ use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::files::storage::{FilePage, FileStorage, KeyRange, ListFiles, Removed};
-use crate::domain::item::Key;
-use crate::domain::item_batch::Idempotency;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::batch::Idempotency;
+use crate::domain::store::item::Key;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 use crate::storage::items::heads::{Head, ListedFile, Noting, number_of, page};
 

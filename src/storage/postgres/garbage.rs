@@ -8,7 +8,7 @@ use super::content::collect;
 use super::doctor::{BorrowedTransaction, DIALECT};
 use super::removal::{LockedThread, begin};
 use crate::domain::clock::Micros;
-use crate::domain::erasure::Receipt;
+use crate::domain::tenants::erasure::Receipt;
 use crate::domain::{Error, Result};
 use crate::storage::access::Access;
 use crate::storage::sessions::removal::remove_slice;

@@ -12,7 +12,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
-use crate::domain::contention::Contention;
+use crate::domain::scheduling::contention::Contention;
 use crate::storage::contents::Roots;
 use crate::storage::owner_macs::OwnerRow;
 

@@ -4,8 +4,8 @@
 use super::item_vectors::has_vectors;
 use super::item_words::array_of;
 use super::item_writes::Query;
-use crate::domain::item_batch::{ItemBatch, ItemGroup, ItemRow, PreparedValue};
-use crate::domain::words::ItemWords;
+use crate::domain::store::batch::{ItemBatch, ItemGroup, ItemRow, PreparedValue};
+use crate::domain::store::words::ItemWords;
 
 /// Numbers of the first parameters: vectors take nine where there are some, words four, files two, notes one.
 struct Places {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::domain::filter::{Field, Filter, Operand, Order, Test};
+use crate::domain::json::filter::{Field, Filter, Operand, Order, Test};
 use crate::storage::items::projection::{MARK, escape, project_operand, under};
 
 /// Entries of `$in` up to which an index is asked for each.

@@ -8,8 +8,8 @@ use super::items::{literal, read_item};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::item_history::{ItemHistoryStorage, ListVersions, VersionPage};
 use crate::domain::limits::LIMITS;
+use crate::domain::store::history::{ItemHistoryStorage, ListVersions, VersionPage};
 use crate::storage::items::StoredItem;
 use crate::storage::items::versions::page;
 

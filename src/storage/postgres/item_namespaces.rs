@@ -8,8 +8,8 @@ use super::items::literal;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::item::ListNamespaces;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::item::ListNamespaces;
+use crate::domain::store::namespace::Namespace;
 use crate::storage::items::listing::Listing;
 
 /// Namespaces that one statement finds.

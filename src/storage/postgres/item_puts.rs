@@ -10,8 +10,8 @@ use sqlx::postgres::PgRow;
 use super::PostgresStorage;
 use super::item_writes::Query;
 use super::items::literal;
-use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow, PreparedValue};
 use crate::domain::storage::BatchError;
+use crate::domain::store::batch::{ItemBatch, ItemOutcome, ItemRow, PreparedValue};
 
 /// $1 the time, $2 the version of what is created, $3 earlier versions to keep. A version that comes in is how often the item was
 /// put. An item whose life has ended is another one under the same name.

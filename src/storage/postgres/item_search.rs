@@ -11,11 +11,13 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::exact_json;
-use crate::domain::filter::Filter;
-use crate::domain::item::{Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select};
+use crate::domain::json::exact_json;
+use crate::domain::json::filter::Filter;
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::item::{
+    Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select,
+};
+use crate::domain::store::namespace::Namespace;
 use crate::storage::items::{Candidates, StoredItem, selected};
 
 /// Rows with marks that one statement looks at, where nothing is known of how many match.

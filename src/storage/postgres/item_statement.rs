@@ -8,9 +8,9 @@ use super::TENANT_IN_INDEX;
 use super::item_filter::{Bind, Condition};
 use super::items::literal;
 use crate::domain::clock::Micros;
-use crate::domain::item::{ItemCursor, ItemSort, Scope};
 use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::item::{ItemCursor, ItemSort, Scope};
+use crate::domain::store::namespace::Namespace;
 use crate::storage::items::order_by;
 
 /// A statement that is put together: its text and what it binds.

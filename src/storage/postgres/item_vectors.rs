@@ -9,9 +9,9 @@ use super::PostgresStorage;
 use super::item_writes::Query;
 use super::items::places;
 use crate::domain::Result;
-use crate::domain::item::Address;
-use crate::domain::item_batch::{ItemBatch, ItemRow};
-use crate::domain::vector::NewVectors;
+use crate::domain::store::batch::{ItemBatch, ItemRow};
+use crate::domain::store::item::Address;
+use crate::domain::store::vector::NewVectors;
 
 /// Only rows that have some are looked for, so a batch without vectors pays nothing.
 pub(super) const STALE: &str = r"

@@ -8,8 +8,8 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::items::literal;
 use super::{PostgresStorage, failure, item_declared, item_puts, item_vectors};
-use crate::domain::item_batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
 use crate::domain::storage::BatchError;
+use crate::domain::store::batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
 use crate::storage::items::{memory_key, record_written};
 
 /// Unique violation: another server was faster.
@@ -249,7 +249,7 @@ pub(super) type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgre
 
 fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     let rows = &batch.rows;
-    let put = |of: fn(&crate::domain::item_batch::PreparedValue) -> Option<i64>| {
+    let put = |of: fn(&crate::domain::store::batch::PreparedValue) -> Option<i64>| {
         rows.iter().map(|it| it.put.as_ref().and_then(of)).collect::<Vec<Option<i64>>>()
     };
     let sealed = || rows.iter().map(|it| it.put.as_ref().map(|it| &it.sealed));
@@ -307,7 +307,7 @@ fn subject(group: &ItemGroup) -> Option<String> {
     group.idempotency.as_ref().and_then(|it| it.subject.clone())
 }
 
-fn content(row: &ItemRow) -> Option<&Vec<crate::domain::prepared::Chunk>> {
+fn content(row: &ItemRow) -> Option<&Vec<crate::domain::checkpoints::prepared::Chunk>> {
     row.put.as_ref().and_then(|it| it.content.as_ref()).map(|it| &it.chunks)
 }
 

@@ -12,7 +12,7 @@ use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoint::{LargeValues, View};
+use crate::domain::checkpoints::checkpoint::{LargeValues, View};
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::CheckpointAt;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
@@ -122,7 +122,7 @@ struct Details<'r> {
     values: HashMap<(i64, i64), &'r PgRow>,
     writes: BTreeMap<i64, Vec<OrderedWrite>>,
     sends: BTreeMap<i64, Vec<OrderedWrite>>,
-    bases: BTreeMap<i64, Vec<crate::domain::history::Base>>,
+    bases: BTreeMap<i64, Vec<crate::domain::checkpoints::history::Base>>,
 }
 
 impl<'r> Details<'r> {

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use super::PostgresStorage;
 use super::servers::Servers;
-use crate::domain::background_tasks::Running;
+use crate::domain::scheduling::background_tasks::Running;
 use crate::domain::{Error, Result};
 use crate::storage::access::Access;
 use crate::storage::background_tasks::Living;

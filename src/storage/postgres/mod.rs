@@ -68,20 +68,20 @@ use sqlx::Row;
 use self::known_threads::KnownThreads;
 use self::vector_indexes::VectorIndexes;
 use crate::content::keys::TenantSecret;
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, ListQuery, Target};
+use crate::domain::checkpoints::checkpoint::{Commit, ListQuery, Target};
+use crate::domain::checkpoints::planner::Batch;
+use crate::domain::checkpoints::prepared::Prepared;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::planner::Batch;
-use crate::domain::prepared::Prepared;
-use crate::domain::retention::{PruneRequest, Pruned};
-use crate::domain::sql_role::{Dropped, NewSqlRole, SqlRole};
+use crate::domain::scheduling::turns::Turns;
 use crate::domain::storage::{
     BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, Outcome,
     Page, TargetHistory,
 };
-use crate::domain::turns::Turns;
+use crate::domain::tenants::audit::Act;
+use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
+use crate::domain::threads::retention::{PruneRequest, Pruned};
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::chunk_memory::ChunkMemory;

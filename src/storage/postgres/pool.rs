@@ -12,8 +12,8 @@ use sqlx::Executor as _;
 use super::connection::Connection;
 use super::servers::{Refusal, Servers};
 use crate::domain::Error;
-use crate::domain::fair_places::{FairPlaces, Place, Share};
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
 
 /// How long a caller waits for a connection before it is told to come again.
 const WAIT: Duration = Duration::from_secs(10);

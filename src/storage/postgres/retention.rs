@@ -13,10 +13,10 @@ use super::removal::{LockedThread, NewBase, begin, carry_out, check, key_of, loc
 use super::retention_estimate::{ThreadKeys, content, contents, stored_bases};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::LargeValues;
+use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::domain::clock::Micros;
-use crate::domain::grants::Action;
-use crate::domain::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
+use crate::domain::threads::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;
@@ -268,7 +268,7 @@ async fn estimate(
     place: ThreadKeys<'_>,
     (contents, plan): (&Contents, &Plan),
     made: &[NewBase],
-) -> Result<crate::domain::retention::Removed> {
+) -> Result<crate::domain::threads::retention::Removed> {
     let size = |base: &NewBase| BaseSize {
         ns: base.ns.clone(),
         id: base.id.clone(),
@@ -286,7 +286,7 @@ async fn everything(
     connection: &mut Connection,
     place: ThreadKeys<'_>,
     contents: &Contents,
-) -> Result<crate::domain::retention::Removed> {
+) -> Result<crate::domain::threads::retention::Removed> {
     let mut removed = contents.everything(&stored_bases(connection, place).await?);
     removed += content(connection, place, &contents.leaving_whole()).await?;
     Ok(removed)

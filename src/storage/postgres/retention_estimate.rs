@@ -7,7 +7,7 @@ use sqlx::postgres::PgRow;
 
 use super::connection::Connection;
 use crate::content::keys::TenantSecret;
-use crate::domain::retention::Removed;
+use crate::domain::threads::retention::Removed;
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::CheckpointAt;
 use crate::storage::channel_map::Entry;

@@ -6,8 +6,8 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoint::{PendingWrite, Value, View};
-use crate::domain::history::Base;
+use crate::domain::checkpoints::checkpoint::{PendingWrite, Value, View};
+use crate::domain::checkpoints::history::Base;
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;

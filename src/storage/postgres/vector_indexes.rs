@@ -14,7 +14,7 @@ use super::connection::Connection;
 use super::failure;
 use super::pool::Pool;
 use super::servers::Servers;
-use crate::domain::vector::{Metric, Model};
+use crate::domain::store::vector::{Metric, Model};
 use crate::domain::{Error, Result};
 
 /// Longer vectors are indexed as half-precision numbers, and again longer ones not at all: limits of the extension.

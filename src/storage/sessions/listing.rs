@@ -10,12 +10,12 @@ use super::rows::{
 use super::sealing::open_title;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::grants::Action;
 use crate::domain::limits::LIMITS;
 use crate::domain::sessions::ledger::Part;
 use crate::domain::sessions::name::{KeyRange, SessionFilter, SessionName};
 use crate::domain::sessions::storage::{Described, ListSessions};
 use crate::domain::sessions::{Document, Session, Stream};
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::access::{SqlRow, SqlValue};
 

@@ -23,10 +23,8 @@ use super::chunk_memory::ChunkMemory;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::clock::{Micros, random_id};
-use crate::domain::grants::Action;
-use crate::domain::item_batch::Idempotency;
-use crate::domain::prepared::PlannedScope;
 use crate::domain::sessions::change::{Change, PreparedChange};
 use crate::domain::sessions::ledger::{Batch, Outcome, Part};
 use crate::domain::sessions::loading::{EntriesQuery, Loaded};
@@ -34,6 +32,8 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::{Described, FindDocuments, ListSessions, SessionStorage};
 use crate::domain::sessions::{Content, Document, Session, Stream};
 use crate::domain::storage::BatchError;
+use crate::domain::store::batch::Idempotency;
+use crate::domain::tokens::grants::Action;
 
 /// An entry takes about 200 bytes.
 const SESSIONS_MAX: u64 = 200_000;

@@ -5,9 +5,9 @@ use super::{SessionEngine, former, memory_key};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::erasure::{More, Receipt, Slice};
-use crate::domain::grants::Action;
 use crate::domain::sessions::name::SessionName;
+use crate::domain::tenants::erasure::{More, Receipt, Slice};
+use crate::domain::tokens::grants::Action;
 use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 
 /// Sessions that one transaction cuts off.

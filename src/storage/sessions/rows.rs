@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
-use crate::domain::grants::Action;
 use crate::domain::sessions::name::SessionName;
+use crate::domain::tokens::grants::Action;
 use crate::storage::access::{Dialect, SqlRow, SqlValue};
 use crate::storage::owner_macs::OwnerRow;
 

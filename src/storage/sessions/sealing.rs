@@ -7,10 +7,10 @@ use bytes::Bytes;
 use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::Value;
+use crate::domain::checkpoints::checkpoint::Value;
+use crate::domain::checkpoints::prepared::{PlannedScope, Sealed};
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::names::Tag;
-use crate::domain::prepared::{PlannedScope, Sealed};
 use crate::domain::sessions::change::{
     About, Append, Change, Compact, NewEntry, PreparedChange, PreparedEntry, PutDocument, Step,
 };

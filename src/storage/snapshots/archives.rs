@@ -12,8 +12,8 @@ use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
-use crate::domain::contention::Contention;
-use crate::domain::contents::ContentId;
+use crate::domain::files::contents::ContentId;
+use crate::domain::scheduling::contention::Contention;
 use crate::domain::snapshots::Snapshot;
 use crate::domain::snapshots::archives::{
     ARCHIVE, ATTEMPT, Archive, ArchiveId, ArchiveStorage, Arrived, WorkspaceName,

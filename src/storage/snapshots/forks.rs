@@ -3,17 +3,17 @@
 
 use super::exchange::{Exchange, RAISE};
 use super::{SnapshotEngine, answers, leftovers};
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
-use crate::domain::contention::Contention;
-use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::contention::Contention;
 use crate::domain::snapshots::restore::ThreadMove;
 use crate::domain::snapshots::storage::{ForkThread, Forked};
 use crate::domain::snapshots::{History, ThreadPart};
 use crate::domain::storage::CopyThread;
-use crate::domain::thread::THREAD;
+use crate::domain::tenants::audit::Act;
+use crate::domain::threads::thread::THREAD;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, SqlValue, lock_scope};
 use crate::storage::audit_rows::record;

@@ -1,6 +1,6 @@
 //! Defines the engines' SQL for a snapshot's items. Statements name it as `{name}`; `items.rs` decides which rows.
 
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 use crate::storage::access::{Dialect, SqlValue};
 use crate::storage::items::namespaces;
 

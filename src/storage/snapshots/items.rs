@@ -3,8 +3,8 @@
 
 use super::item_sql::ItemSql;
 use crate::domain::clock::Micros;
-use crate::domain::namespace::Namespace;
 use crate::domain::snapshots::restore::{NamespaceMove, RestoredNamespace};
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::access::{Access, SqlValue};
 

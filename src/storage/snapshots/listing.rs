@@ -6,9 +6,9 @@ use super::rows::{COLUMNS, add_parts, read};
 use crate::domain::Result;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::Micros;
-use crate::domain::grants::{Access as Allowed, Action, Selector};
 use crate::domain::snapshots::storage::ListSnapshots;
 use crate::domain::snapshots::{Snapshot, SnapshotId};
+use crate::domain::tokens::grants::{Access as Allowed, Action, Selector};
 use crate::storage::access::SqlValue;
 
 /// Rows that are looked at together.

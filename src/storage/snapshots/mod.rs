@@ -28,16 +28,16 @@ use self::item_sql::ItemSql;
 use super::contents::Roots;
 use super::sessions::SessionEngine;
 use crate::domain::Result;
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::{Restore, Restored};
 use crate::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, SnapshotStorage, What};
 use crate::domain::snapshots::take::{TakeSnapshot, Taken};
 use crate::domain::snapshots::{Snapshot, SnapshotId};
 use crate::domain::storage::CheckpointStorage;
+use crate::domain::tenants::audit::Act;
+use crate::domain::tokens::grants::Action;
 
 /// An engine that keeps snapshots.
 #[async_trait]

@@ -2,16 +2,16 @@
 
 use super::item_sql::ItemSql;
 use super::{SnapshotEngine, archives, items, leftovers, sessions};
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::erasure::{More, Receipt, Slice};
-use crate::domain::grants::Action;
-use crate::domain::label::labels;
 use crate::domain::names::ThreadId;
-use crate::domain::namespace::Namespace;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::SnapshotId;
+use crate::domain::store::label::labels;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tenants::audit::Act;
+use crate::domain::tenants::erasure::{More, Receipt, Slice};
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, Accessible, SqlValue, lock_scope};
 use crate::storage::audit_rows::record;

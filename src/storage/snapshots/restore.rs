@@ -7,11 +7,10 @@ use super::items::Items;
 use super::rows::insert;
 use super::{SnapshotEngine, answers, leftovers, rehoming, sessions};
 use crate::content::keys::TenantSecret;
-use crate::domain::audit::Act;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
-use crate::domain::contention::Contention;
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::contention::Contention;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::restore::{
     NamespaceMove, Restore, Restored, RestoredNamespace, RestoredSession, RestoredThread,
@@ -22,6 +21,7 @@ use crate::domain::snapshots::{
     History, NamespacePart, SNAPSHOT, SessionPart, Snapshot, SnapshotId, ThreadPart,
 };
 use crate::domain::storage::CopyThread;
+use crate::domain::tenants::audit::Act;
 use crate::domain::{Error, Result};
 use crate::storage::access::{Access, SqlValue, lock_scope};
 use crate::storage::audit_rows::record;

@@ -16,8 +16,8 @@ use super::errors::{batch_error, no_room};
 use super::rows::RowSet;
 use crate::content::keys::TenantSecret;
 use crate::domain::Error;
-use crate::domain::planner::{Batch, ChunkRow, ThreadRow};
-use crate::domain::prepared::{PlannedScope, Sealed};
+use crate::domain::checkpoints::planner::{Batch, ChunkRow, ThreadRow};
+use crate::domain::checkpoints::prepared::{PlannedScope, Sealed};
 use crate::domain::storage::{BatchError, Outcome};
 use crate::storage::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 

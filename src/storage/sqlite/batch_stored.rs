@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::batch::{Failure, LockedThread};
 use super::rows::RowSet;
-use crate::domain::planner::{Batch, SlotRow, SlotValue};
+use crate::domain::checkpoints::planner::{Batch, SlotRow, SlotValue};
 use crate::storage::channel_map::{self, Entry};
 
 /// A checkpoint's row as it is stored before the batch.

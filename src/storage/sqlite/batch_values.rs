@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::batch::{Changes, Failure, LockedThread};
 use super::batch_stored::{Place, Stored, read_known, read_stored};
-use crate::domain::planner::{Batch, CheckpointRow, SlotRow, SlotValue, ValueRow};
+use crate::domain::checkpoints::planner::{Batch, CheckpointRow, SlotRow, SlotValue, ValueRow};
 use crate::storage::channel_map::{self, Entry};
 
 struct Resolver<'a> {

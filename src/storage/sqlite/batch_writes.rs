@@ -9,7 +9,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::batch::{Changes, Failure, LockedThread};
 use super::rows::RowSet;
 use crate::domain::Error;
-use crate::domain::planner::{Batch, WriteRow};
+use crate::domain::checkpoints::planner::{Batch, WriteRow};
 
 /// A write that is stored at the same position. In the order of the statement's columns.
 #[derive(serde::Deserialize)]

@@ -19,8 +19,8 @@ use super::private_files::{FILE_MODE, sibling};
 use super::reserve::Reserve;
 use super::time_limit::TimeLimit;
 use crate::domain::error::Obstacle;
-use crate::domain::fair_places::{FairPlaces, Place, Share};
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
 use crate::domain::{Error, Result};
 use crate::storage::access::OWN_WORK;
 

@@ -8,8 +8,8 @@ use super::thread_row::read_thread_row;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::grants::Action;
 use crate::domain::storage::DeleteThread;
+use crate::domain::tokens::grants::Action;
 use crate::storage::policies::forget_policy;
 use crate::storage::thread_filter::OwnedThread;
 

@@ -7,10 +7,10 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::SqliteStorage;
 use crate::domain::clock::{Micros, random_hex};
-use crate::domain::item::{Address, Key};
-use crate::domain::item_feed::{
+use crate::domain::store::feed::{
     Change, ChangeKind, ChangePage, FeedStorage, Position, kept_since, wanted_enough, wanted_until,
 };
+use crate::domain::store::item::{Address, Key};
 use crate::domain::{Error, Result};
 use crate::storage::items::namespaces;
 

@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::SqliteStorage;
 use super::chunks::read_chunks;
 use super::pack_writes::release;
-use crate::domain::erasure::Receipt;
+use crate::domain::tenants::erasure::Receipt;
 use crate::domain::{Error, Result};
 use crate::storage::channel_map;
 use crate::storage::objects::pack_location::PackLocation;

@@ -4,9 +4,9 @@ use sqlx::Row;
 
 use super::SqliteStorage;
 use crate::domain::Result;
-use crate::domain::erasure::{More, Receipt, Slice};
-use crate::domain::label::labels;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::label::labels;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::storage::contents::erasing::erase_contents;
 use crate::storage::items::{memory_key, namespaces};
 

@@ -10,12 +10,12 @@ use super::items::{COLUMNS, content_of, read_item};
 use super::views::Tenant;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::exact_json;
-use crate::domain::item::{
+use crate::domain::json::exact_json;
+use crate::domain::limits::LIMITS;
+use crate::domain::store::item::{
     Item, ItemCursor, ItemPage, ItemSort, ListNamespaces, Scope, SearchItems, Select,
 };
-use crate::domain::limits::LIMITS;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 use crate::storage::items::listing::Listing;
 use crate::storage::items::{Candidates, StoredItem, namespaces, order_by, selected};

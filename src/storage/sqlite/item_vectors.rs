@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 
 use super::item_writes::address;
 use super::rows::RowSet;
-use crate::domain::item_batch::ItemBatch;
+use crate::domain::store::batch::ItemBatch;
 
 const REPLACE: &str = "
 delete from item_vectors where (tenant, namespace, key) in

@@ -11,9 +11,9 @@ use super::connection::ITEMS;
 use super::errors::{batch_error, no_room};
 use super::item_vectors::replace_vectors;
 use super::rows::RowSet;
-use crate::domain::item_batch::{ItemBatch, ItemOutcome, ItemRow};
-use crate::domain::item_feed::ChangeKind;
 use crate::domain::storage::BatchError;
+use crate::domain::store::batch::{ItemBatch, ItemOutcome, ItemRow};
+use crate::domain::store::feed::ChangeKind;
 use crate::storage::items::words::bytes_of;
 use crate::storage::items::{memory_key, namespaces, record_written};
 

@@ -14,13 +14,13 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::error::Obstacle;
-use crate::domain::item::{
+use crate::domain::storage::BatchError;
+use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use crate::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
 };
-use crate::domain::item_batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
-use crate::domain::item_storage::ItemStorage;
-use crate::domain::namespace::Namespace;
-use crate::domain::storage::BatchError;
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::storage::ItemStorage;
 use crate::storage::contents::Roots;
 use crate::storage::indexing_rows::Indexable;
 use crate::storage::items::models::ModelMemory;

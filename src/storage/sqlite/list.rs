@@ -12,12 +12,12 @@ use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views, size_b
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{ListCursor, ListQuery, View};
-use crate::domain::exact_json;
-use crate::domain::grants::Action;
-use crate::domain::history::channels_without_value;
+use crate::domain::checkpoints::checkpoint::{ListCursor, ListQuery, View};
+use crate::domain::checkpoints::history::channels_without_value;
+use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
+use crate::domain::tokens::grants::Action;
 use crate::storage::documents::open_documents;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::owner_macs::OwnerRow;

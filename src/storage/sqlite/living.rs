@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::SqliteStorage;
 use crate::domain::Result;
-use crate::domain::background_tasks::Running;
+use crate::domain::scheduling::background_tasks::Running;
 use crate::storage::access::Access;
 use crate::storage::background_tasks::Living;
 

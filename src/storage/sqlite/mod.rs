@@ -68,21 +68,21 @@ pub use self::private_files::sibling;
 use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoint::{Commit, ListQuery, Target};
+use crate::domain::checkpoints::checkpoint::{Commit, ListQuery, Target};
+use crate::domain::checkpoints::planner::Batch;
+use crate::domain::checkpoints::prepared::Prepared;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
-use crate::domain::planner::Batch;
-use crate::domain::prepared::Prepared;
-use crate::domain::retention::{PruneRequest, Pruned};
+use crate::domain::scheduling::turns::Turns;
 use crate::domain::storage::{
     BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, Outcome,
     Page, TargetHistory, ThreadStorage,
 };
-use crate::domain::storage_use::StorageUse;
-use crate::domain::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
-use crate::domain::turns::Turns;
+use crate::domain::tenants::storage_use::StorageUse;
+use crate::domain::threads::retention::{PruneRequest, Pruned};
+use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use crate::domain::tokens::grants::Action;
 use crate::storage::chunk_memory::ChunkMemory;
 use crate::storage::contents;
 use crate::storage::credentials::sweep_credentials;

@@ -10,7 +10,7 @@ use super::chunks::read_chunks;
 use super::garbage::{Garbage, holders, values_of_thread};
 use super::history::Ground;
 use super::rows::RowSet;
-use crate::domain::retention::Removed;
+use crate::domain::threads::retention::Removed;
 use crate::domain::{Error, Result};
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::retention_estimate::{

@@ -16,7 +16,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
-use crate::domain::grants::Action;
+use crate::domain::tokens::grants::Action;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::prepare::channel_key;
 use crate::storage::retention;

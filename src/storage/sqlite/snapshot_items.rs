@@ -9,7 +9,7 @@ use super::connection::Read;
 use super::copy_rows::cell;
 use super::rows::RowSet;
 use crate::domain::clock::Micros;
-use crate::domain::namespace::Namespace;
+use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 use crate::storage::items::namespaces;
 

@@ -9,9 +9,9 @@ use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
-use crate::domain::grants::Action;
 use crate::domain::sessions::SESSION;
 use crate::domain::sessions::name::SessionName;
+use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::owner_macs::OwnerRow;
 

@@ -7,9 +7,9 @@ use super::SqliteStorage;
 use super::rows::{ids_json, prefixes_json};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
-use crate::domain::grants::Action;
 use crate::domain::names::ThreadId;
-use crate::domain::thread::{Thread, ThreadQuery, ThreadSort};
+use crate::domain::threads::thread::{Thread, ThreadQuery, ThreadSort};
+use crate::domain::tokens::grants::Action;
 use crate::storage::owner_macs::{OwnerRow, secrets_of};
 use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 

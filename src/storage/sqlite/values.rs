@@ -7,7 +7,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::chunks::chunks_of;
 use super::rows::RowSet;
 use super::views::Tenant;
-use crate::domain::checkpoint::{LargeValues, Value};
+use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::ValueRow;
 use crate::storage::opening::{StoredValue, open_value};

@@ -10,7 +10,9 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::rows::RowSet;
 use super::values::{ValueRef, open_values, read_values};
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoint::{LargeValues, PENDING_SENDS, PendingWrite, Value, View};
+use crate::domain::checkpoints::checkpoint::{
+    LargeValues, PENDING_SENDS, PendingWrite, Value, View,
+};
 use crate::domain::{Error, Result};
 use crate::storage::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::base_document::open_base;
@@ -271,7 +273,7 @@ pub(super) async fn read_bases(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
     places: &[CheckpointKeys<'_>],
-) -> Result<Vec<(usize, crate::domain::history::Base)>> {
+) -> Result<Vec<(usize, crate::domain::checkpoints::history::Base)>> {
     if places.is_empty() {
         return Ok(Vec::new());
     }

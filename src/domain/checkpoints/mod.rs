@@ -1,0 +1,10 @@
+//! Defines checkpoints, their values and writes, and runs the calls on them. Commits go through one queue.
+
+pub mod batch;
+pub mod checkpoint;
+pub mod group_commit;
+pub mod history;
+pub mod planner;
+pub mod prepared;
+pub mod service;
+pub mod value_parts;

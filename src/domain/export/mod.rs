@@ -1,0 +1,5 @@
+//! Defines what an export holds, without the keys, seals and numbers of one database.
+
+pub mod items;
+pub mod readable;
+pub mod records;

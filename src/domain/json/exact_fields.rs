@@ -1,0 +1,122 @@
+//! Reads and replaces fields of JSON text, exactly as they stand in it.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::exact_json;
+use super::wide_text::WideText;
+use crate::domain::error::{Error, Result};
+
+/// Some top-level fields of an object, each as it stands in the text, in the order of `fields`.
+///
+/// # Errors
+/// `Integrity` for text that is no object.
+pub fn pick(text: &[u8], fields: &[String]) -> Result<String> {
+    let damaged = |_| Error::Integrity("a stored value is no object".into());
+    let object: Fields<'_> = serde_json::from_slice(text).map_err(damaged)?;
+    let mut picked = Vec::new();
+    for field in fields {
+        // The last one counts, as parsers have it.
+        if let Some((name, value)) = object.0.iter().rfind(|(name, _)| is_named(name, field)) {
+            picked.push(format!("{}:{}", name.get(), value.get()));
+        }
+    }
+    Ok(format!("{{{}}}", picked.join(",")))
+}
+
+/// Names of an object's fields, in its order; None: no object.
+pub fn names(text: &[u8]) -> Option<Vec<WideText>> {
+    let object: Fields<'_> = serde_json::from_slice(text).ok()?;
+    object
+        .0
+        .iter()
+        .map(|(name, _)| WideText::of_json("value", name.get().as_bytes()).ok())
+        .collect()
+}
+
+/// The object with some of its fields replaced, added behind the others, or, where the new text is None, left out. The others
+/// keep their text.
+///
+/// # Errors
+/// `Integrity` for text that is no object.
+pub fn replace(text: &[u8], fields: &[(&str, Option<String>)]) -> Result<String> {
+    let damaged = |_| Error::Integrity("a stored value is no object".into());
+    let object: Fields<'_> = serde_json::from_slice(text).map_err(damaged)?;
+    let mut parts = Vec::new();
+    let mut done: Vec<&str> = Vec::new();
+    for (name, value) in &object.0 {
+        match fields.iter().find(|it| is_named(name, it.0)) {
+            None => parts.push(format!("{}:{}", name.get(), value.get())),
+            // Of several with one name the first place is kept.
+            Some((field, _)) if done.contains(field) => {}
+            Some((field, new)) => {
+                done.push(field);
+                parts.extend(new.as_ref().map(|new| format!("{}:{new}", name.get())));
+            }
+        }
+    }
+    let added = fields.iter().filter(|it| !done.contains(&it.0));
+    parts.extend(added.filter_map(|(name, new)| Some(format!("\"{name}\":{}", new.as_ref()?))));
+    Ok(format!("{{{}}}", parts.join(",")))
+}
+
+fn is_named(name: &RawValue, field: &str) -> bool {
+    let parsed = exact_json::parse("value", name.get().as_bytes());
+    matches!(parsed, Ok(Value::String(name)) if name == field)
+}
+
+/// An object's fields as they stand in its text.
+struct Fields<'a>(Vec<(&'a RawValue, &'a RawValue)>);
+
+impl<'de: 'a, 'a> serde::Deserialize<'de> for Fields<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Vec<(&'de RawValue, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(fields)
+            }
+        }
+        deserializer.deserialize_map(Visitor).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{names, pick, replace};
+
+    #[test]
+    fn picked_fields_keep_their_text() {
+        let text = br#"{"a": 1.0, "b":{"x" :  2}, "\u0063":"\ud800", "a":1e2}"#;
+        let pick = |fields: &[&str]| {
+            pick(text, &fields.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()).unwrap()
+        };
+        assert_eq!(pick(&["b", "a"]), r#"{"b":{"x" :  2},"a":1e2}"#);
+        assert_eq!(pick(&["c", "zz"]), r#"{"\u0063":"\ud800"}"#);
+        assert_eq!(pick(&[]), "{}");
+    }
+
+    #[test]
+    fn replaced_fields_leave_the_others_alone() {
+        let text = br#"{"a": 1.0, "b":{"x" :  2}, "\u0063":"\ud800", "a":1e2}"#;
+        let new = |it: &str| Some(it.to_owned());
+        let replaced =
+            replace(text, &[("a", new("0")), ("c", None), ("d", new("[]")), ("e", None)]);
+        assert_eq!(replaced.unwrap(), r#"{"a":0,"b":{"x" :  2},"d":[]}"#);
+        assert_eq!(names(text).unwrap().len(), 4);
+        assert_eq!(replace(b" {} ", &[("a", new("1"))]).unwrap(), r#"{"a":1}"#);
+        assert!(replace(b"[]", &[]).is_err());
+    }
+}

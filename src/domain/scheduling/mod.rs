@@ -1,0 +1,15 @@
+//! Decides what runs when: queues and places that tenants share, memory of bodies, threads for CPU work, background work.
+
+pub mod background_tasks;
+pub mod contention;
+pub mod cpu_pool;
+pub mod cpu_threads;
+pub mod fair_places;
+pub mod fair_queue;
+pub mod lanes;
+pub mod long_work;
+pub mod pace;
+pub mod shares;
+pub mod sweeper;
+pub mod turns;
+pub mod write_health;

@@ -1,0 +1,200 @@
+//! Indexes the words of items that are older than their namespace's declaration of words, or its last change. It walks through the items
+//! below the namespace, in slices, on whichever server claims the walk.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::item::{Address, Item};
+use super::namespace::Namespace;
+use super::namespace_settings::NamespaceSettings;
+use super::words::{ItemWords, fields_number};
+use crate::domain::caller::Caller;
+use crate::domain::clock::{Clock, Micros};
+use crate::domain::error::Result;
+use crate::domain::json::exact_json;
+use crate::domain::scheduling::background_tasks::{self, Group, Kind};
+use crate::domain::storage::Storage;
+
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// After so long every server indexes by a new declaration (it polls every two seconds): what was put before is gone
+/// through then, and what is put later needs no walk.
+const SETTLED: Micros = 5_000_000;
+/// A server that has a walk keeps it for so long without a sign of life.
+const CLAIMED: Micros = 60_000_000;
+const WALKED_ROWS: usize = 200;
+/// Items that are read at one time.
+const SLICE: usize = 64;
+
+/// Items below a namespace whose words have to follow what is declared now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    pub tenant: String,
+    pub namespace: Namespace,
+    /// When the declaration was changed: another change begins another walk.
+    pub changed_at: Micros,
+    /// The last item that was gone through.
+    pub after: Option<Address>,
+}
+
+/// An item of a walk: its version, and which fields its words are of; None: it has none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walked {
+    pub address: Address,
+    pub version: i64,
+    pub fields: Option<i64>,
+}
+
+#[async_trait]
+pub trait WalkStorage: Send + Sync {
+    /// A walk whose declaration was changed before `settled_at` and that nobody has; from then on this server has it.
+    async fn claim_walk(
+        &self,
+        now: Micros,
+        settled_at: Micros,
+        until: Micros,
+    ) -> Result<Option<Walk>>;
+
+    /// The next items of a walk, in order.
+    async fn list_walked(&self, walk: &Walk, rows_max: usize) -> Result<Vec<Walked>>;
+
+    /// Gives items their words, or none, where they still have this version; and remembers how far the walk is, or that it
+    /// is at its end.
+    async fn advance_walk(
+        &self,
+        walk: &Walk,
+        words: &[(Walked, Option<ItemWords>)],
+        until: Option<Micros>,
+    ) -> Result<()>;
+}
+
+/// Gives words to items that were there before, one server at a time for each namespace.
+pub struct WordWalks {
+    storage: Arc<dyn Storage>,
+    settings: Arc<NamespaceSettings>,
+    clock: Arc<Clock>,
+}
+
+impl WordWalks {
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        settings: Arc<NamespaceSettings>,
+        clock: Arc<Clock>,
+    ) -> Self {
+        Self { storage, settings, clock }
+    }
+
+    /// Never returns.
+    pub async fn run(self) {
+        loop {
+            if let Err(error) = self.work().await {
+                tracing::warn!(%error, "indexing of words stopped; it goes on where it stands");
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Walks what is due. Answers how many walks it finished.
+    ///
+    /// # Errors
+    /// A storage that does not answer; another round goes on.
+    pub async fn work(&self) -> Result<u64> {
+        let mut finished = 0;
+        loop {
+            let now = self.clock.now();
+            let Some(walk) = self.storage.claim_walk(now, now - SETTLED, now + CLAIMED).await?
+            else {
+                return Ok(finished);
+            };
+            // The declaration is older than a poll, but this server may have missed one.
+            self.settings.poll().await?;
+            let group = background_tasks::begin(&*self.storage, Kind::Words, now).await?;
+            let walked = self.walk(&group, walk).await;
+            group.end(walked).await?;
+            finished += 1;
+        }
+    }
+
+    async fn walk(&self, group: &Group<'_>, mut walk: Walk) -> Result<()> {
+        loop {
+            let found = self.storage.list_walked(&walk, WALKED_ROWS).await?;
+            walk.after = found.last().map(|it| it.address.clone()).or(walk.after);
+            let is_last = found.len() < WALKED_ROWS;
+            let words = self.words_in(group, &walk.tenant, found).await?;
+            let until = (!is_last).then(|| self.clock.now() + CLAIMED);
+            self.storage.advance_walk(&walk, &words, until).await?;
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Of those whose words are of other fields than they should be. An item that is put aside keeps the words that it has.
+    async fn words_in(
+        &self,
+        group: &Group<'_>,
+        tenant: &str,
+        found: Vec<Walked>,
+    ) -> Result<Vec<(Walked, Option<ItemWords>)>> {
+        let mut stale = self.stale(tenant, found);
+        if group.is_together() {
+            stale.retain(|it| !group.is_parked(tenant, &it.0.version.to_string()));
+            return self.words_of(tenant, &stale).await;
+        }
+        let mut words = Vec::new();
+        for it in &stale {
+            let (unit, work) =
+                (it.0.version.to_string(), self.words_of(tenant, std::slice::from_ref(it)));
+            words.extend(
+                group.run((tenant, &unit), self.clock.now(), work).await?.into_iter().flatten(),
+            );
+        }
+        Ok(words)
+    }
+
+    /// Items whose words are of other fields than they should be, each with these.
+    fn stale(&self, tenant: &str, found: Vec<Walked>) -> Vec<(Walked, Option<Vec<String>>)> {
+        let fields = |it: &Walked| {
+            let declared = self.settings.effective(tenant, &it.address.namespace);
+            declared.text_fields.filter(|it| !it.is_empty())
+        };
+        found
+            .into_iter()
+            .map(|it| (fields(&it), it))
+            .filter(|(fields, it)| fields.as_deref().map(fields_number) != it.fields)
+            .map(|(fields, it)| (it, fields))
+            .collect()
+    }
+
+    async fn words_of(
+        &self,
+        tenant: &str,
+        stale: &[(Walked, Option<Vec<String>>)],
+    ) -> Result<Vec<(Walked, Option<ItemWords>)>> {
+        let caller = Caller::of_tenant(tenant);
+        let mut words = Vec::with_capacity(stale.len());
+        for part in stale.chunks(SLICE) {
+            let wanted = part.iter().filter(|it| it.1.is_some());
+            let addresses: Vec<Address> = wanted.map(|it| it.0.address.clone()).collect();
+            let mut items = self
+                .storage
+                .get_items(&caller, &addresses, None, self.clock.now())
+                .await?
+                .into_iter();
+            for (walked, fields) in part {
+                let Some(fields) = fields else {
+                    words.push((walked.clone(), None));
+                    continue;
+                };
+                let Some(Item { value: Some(text), version, .. }) = items.next().flatten() else {
+                    continue;
+                };
+                let document = exact_json::parse("value", &text)?;
+                let of = ItemWords::of(tenant, fields, &document);
+                words.push((Walked { version, ..walked.clone() }, Some(of)));
+            }
+        }
+        Ok(words)
+    }
+}

@@ -1,0 +1,9 @@
+//! Defines tenants with their quotas, rates, use of storage, audit log and erasure.
+
+pub mod audit;
+pub mod erasure;
+pub mod quotas;
+pub mod rates;
+pub mod sql_role;
+pub mod storage_use;
+pub mod tenant;

@@ -1,0 +1,29 @@
+//! Defines tenants as operators see them: their names, the data that each has stored, and the time of its last write.
+
+use async_trait::async_trait;
+
+use super::quotas::{QuotaStorage, Usage};
+use crate::domain::clock::Micros;
+use crate::domain::error::Result;
+
+/// Tenants of one page.
+pub const PAGE_MAX: usize = 100;
+
+/// What a tenant has stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TenantUse {
+    pub tenant: String,
+    pub usage: Usage,
+    /// When a thread, an item or a session was last written. None: it has none of them.
+    pub last_write: Option<Micros>,
+}
+
+#[async_trait]
+pub trait TenantStorage: QuotaStorage {
+    /// Whether there is such a tenant: a key, a quota, or anything stored. Rows of the audit log do not count. Makes nothing.
+    async fn has_tenant(&self, tenant: &str) -> Result<bool>;
+
+    /// The next tenants after this one, in the order of their names; from the first on with an empty name. Fewer than `limit`: there
+    /// are no more. Two statements per tenant.
+    async fn list_tenants(&self, after: &str, limit: usize) -> Result<Vec<TenantUse>>;
+}

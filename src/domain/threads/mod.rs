@@ -1,0 +1,7 @@
+//! Defines threads and their retention, and runs the calls on them.
+
+pub mod retention;
+pub mod retention_policies;
+pub mod retention_storage;
+pub mod service;
+pub mod thread;

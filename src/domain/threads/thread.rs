@@ -1,0 +1,75 @@
+//! Defines threads: the facts about a conversation without its values, and the lease on it.
+
+use crate::domain::clock::Micros;
+use crate::domain::names::{LeaseHolder, ThreadId};
+use crate::domain::tenants::quotas::Full;
+
+/// What is not there, in errors.
+pub const THREAD: &str = "the thread";
+
+/// A thread as listings show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    pub thread_id: String,
+    pub created_at: Micros,
+    pub updated_at: Micros,
+    pub last_step: Option<i64>,
+    pub checkpoint_count: i64,
+    /// Bytes of values, writes, skeletons and metadata, before compression and sharing.
+    pub size_bytes: i64,
+    pub generation: String,
+    pub owner: Option<String>,
+    pub graph_id: Option<String>,
+    pub assistant_id: Option<String>,
+    pub user_id: Option<String>,
+}
+
+/// Order of a listing. `Updated` moves while people work; the other two neither skip nor repeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThreadSort {
+    #[default]
+    Created,
+    Updated,
+    ThreadId,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct ThreadQuery {
+    pub limit: usize,
+    /// Sort key and thread id of the last row of the page before.
+    pub after: Option<ThreadCursor>,
+    pub sort: ThreadSort,
+    pub ascending: bool,
+    pub graph_id: Option<String>,
+    pub assistant_id: Option<String>,
+    pub user_id: Option<String>,
+    /// Only ids that begin with it.
+    pub prefix: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadCursor {
+    /// Created or updated time; 0 when sorted by id.
+    pub time: Micros,
+    pub thread_id: String,
+}
+
+/// A lease: while it is held every kind of write to the thread needs its fence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Only grows, survives the thread by 7 days.
+    pub fence: i64,
+    /// By the database's clock.
+    pub expires_at: Micros,
+}
+
+#[derive(Debug, Clone)]
+pub struct LeaseRequest {
+    pub thread_id: ThreadId,
+    pub holder: LeaseHolder,
+    /// None to acquire; the fence held to renew or release.
+    pub fence: Option<i64>,
+    pub ttl_seconds: i64,
+    /// Set when no thread may be made.
+    pub full: Option<Full>,
+}

@@ -1,0 +1,8 @@
+//! Defines keys, credentials, tokens and what they grant.
+
+pub mod credential;
+pub mod grants;
+pub mod key;
+pub mod refusals;
+pub mod signing;
+pub mod token;
