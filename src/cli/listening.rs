@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
-use crate::http::listener;
+use crate::http::connections::listener;
 
 /// State of a socket that listens, as `/proc/net/tcp` has it.
 const LISTENING: &str = "0A";

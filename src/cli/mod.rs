@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use crate::config::{Command, Config, Database, LogFormat, Openapi};
 use crate::domain::{Error, Result};
-use crate::http::documents::ApiDocument;
+use crate::http::openapi::documents::ApiDocument;
 use crate::storage;
 
 /// Runs the command and returns when it is done, with the exit code that says how.

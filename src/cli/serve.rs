@@ -23,8 +23,9 @@ use crate::domain::store::embedding::{Embedder, Embeddings};
 use crate::domain::tenants::rates::Rates;
 use crate::domain::{Error, Result};
 use crate::embed::{self, OpenAi};
-use crate::http::listener::Bounds;
-use crate::http::{self, listener};
+use crate::http;
+use crate::http::connections::listener;
+use crate::http::connections::listener::Bounds;
 use crate::storage::objects::{Objects, Packing};
 use crate::storage::redis::Redis;
 

@@ -9,7 +9,8 @@ use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::token::{self, Doomed, MintRequest, Pass, TokenId};
 use crate::domain::{Error, Result};
-use crate::http::{MintedToken, grants};
+use crate::http::MintedToken;
+use crate::http::tokens::grants;
 
 use super::opening::open_existing;
 use super::{print, tenants};

@@ -1,4 +1,4 @@
-//! Declares the types, rules and storage traits, one file per noun. Imports no other room.
+//! Declares the types, rules and storage traits, one folder per noun. Imports no other room.
 
 pub mod agentrail;
 pub mod batch_error;

@@ -11,11 +11,11 @@ use axum::routing::get;
 use metrics_exporter_prometheus::PrometheusHandle;
 use utoipa::ToSchema;
 
-use super::call::{Answer, Holder};
-use super::docs;
-use super::documents::ApiDocument;
-use super::problem::{Code, Problem};
-use super::query_fields::Fields;
+use super::openapi::docs;
+use super::openapi::documents::ApiDocument;
+use super::request::call::{Answer, Holder};
+use super::request::problem::{Code, Problem};
+use super::request::query_fields::Fields;
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::scheduling::shares::{Shares, Turn};

@@ -3,86 +3,20 @@
 //! **Invariant:** a handler gets its caller only through `call`, which checks the permission declared here.
 
 mod agentrail;
-mod artifacts;
-mod audit;
-mod blocks;
-mod body;
-mod by_name;
-mod call;
-mod channel_values;
 mod checkpoints;
-mod commit;
-mod connection;
-mod counts;
-mod cursor;
-mod decode;
-pub mod decoders;
-mod difference;
-mod docs;
-pub mod document;
-pub mod documents;
-mod drive;
-mod drive_upload;
-mod edge;
-pub mod entries;
-mod exact;
-mod expand;
-mod export;
-mod file_changes;
-mod file_content;
-mod file_moves;
-mod file_searches;
-mod file_uploads;
+pub mod connections;
 mod files;
-mod files_wire;
 mod flags;
-mod forks;
-mod generators;
-pub mod grants;
 mod health;
-mod item_history;
-mod item_key;
-mod leases;
-mod links;
-pub mod listener;
-mod media;
-mod meter;
-mod metered;
-mod namespace_settings;
-mod origins;
-mod outgoing;
-mod parts_wire;
-pub mod problem;
-mod pruning;
-mod query_fields;
-mod raw_bytes;
-mod raw_call;
-mod refusals;
-mod retention;
-mod runs;
+pub mod openapi;
+pub mod request;
 mod service;
 mod sessions;
-mod shorten;
-mod signed_files;
 mod snapshots;
-mod state;
-mod storage_use;
 mod store;
-mod store_answers;
-mod store_batch;
-mod store_changes;
-mod store_vectors;
-mod store_wire;
-mod subjects;
+mod tenants;
 mod threads;
-mod tokens;
-mod turned_away;
-mod usage;
-mod value_parts;
-mod views;
-mod watch;
-mod wide;
-mod zstd_window;
+pub mod tokens;
 
 use std::sync::Arc;
 
@@ -95,67 +29,74 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::agentrail::{inspector, memory, messages, orchestration};
-use self::call::Needs;
 use self::flags::Flag::{Queued, SearchesContent, WholeValue, Writes};
 use self::flags::{Flagged as _, Routes};
-use self::problem::{Code, Problem};
+use self::request::call::Needs;
+use self::request::problem::{Code, Problem};
 use crate::app::App;
 use crate::domain::caller::Permission::{
     self, Any, Namespaces, Sessions, Snapshots, Tenant, Threads,
 };
 use crate::domain::tokens::grants::Action::{Append, Read, Write};
 
-pub use self::edge::SECONDS as REQUEST_SECONDS;
+pub use self::connections::edge::SECONDS as REQUEST_SECONDS;
 pub use self::health::operators;
-pub use self::tokens::MintedToken;
+pub use self::tokens::handlers::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server. Flags follow it.
 #[expect(clippy::too_many_lines, reason = "the route page")]
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
-        .routes(needs(Threads(Append), routes!(commit::commit)).with(Queued))
-        .routes(needs(Threads(Read), routes!(checkpoints::get)))
-        .routes(needs(Threads(Read), routes!(checkpoints::list)))
-        .routes(needs(Threads(Read), routes!(checkpoints::history)))
-        .routes(needs(Threads(Append), routes!(value_parts::put)))
-        .routes(needs(Threads(Read), routes!(value_parts::get)))
-        .routes(needs(Threads(Read), routes!(channel_values::get)))
-        .routes(needs(Threads(Read), routes!(state::get)))
-        .routes(needs(Threads(Write), routes!(runs::delete_for_runs)))
-        .routes(needs(Threads(Write), routes!(pruning::prune)))
-        .routes(needs(Threads(Read), routes!(threads::list)))
-        .routes(needs(Threads(Read), routes!(threads::get)))
-        .routes(needs(Threads(Read), routes!(storage_use::get)))
-        .routes(needs(Threads(Write), routes!(threads::delete)))
-        .routes(needs(Threads(Append), routes!(threads::copy)))
-        .routes(needs(Threads(Append), routes!(leases::acquire)))
-        .routes(needs(Threads(Append), routes!(leases::renew)))
-        .routes(needs(Threads(Append), routes!(leases::release)))
-        .routes(needs(Tenant, routes!(leases::break_lease)))
-        .routes(needs(Threads(Write), routes!(forks::fork)))
-        .routes(needs(Threads(Write), routes!(retention::put)))
-        .routes(needs(Threads(Read), routes!(retention::get)))
-        .routes(needs(Threads(Write), routes!(retention::delete)))
-        .routes(needs(Threads(Read), routes!(retention::reports)))
-        .routes(needs(Threads(Write), routes!(retention::run)))
+        .routes(needs(Threads(Append), routes!(checkpoints::commit::commit)).with(Queued))
+        .routes(needs(Threads(Read), routes!(checkpoints::reading::get)))
+        .routes(needs(Threads(Read), routes!(checkpoints::reading::list)))
+        .routes(needs(Threads(Read), routes!(checkpoints::reading::history)))
+        .routes(needs(Threads(Append), routes!(checkpoints::value_parts::put)))
+        .routes(needs(Threads(Read), routes!(checkpoints::value_parts::get)))
+        .routes(needs(Threads(Read), routes!(checkpoints::channel_values::get)))
+        .routes(needs(Threads(Read), routes!(checkpoints::state::get)))
+        .routes(needs(Threads(Write), routes!(checkpoints::runs::delete_for_runs)))
+        .routes(needs(Threads(Write), routes!(checkpoints::pruning::prune)))
+        .routes(needs(Threads(Read), routes!(threads::handlers::list)))
+        .routes(needs(Threads(Read), routes!(threads::handlers::get)))
+        .routes(needs(Threads(Read), routes!(threads::storage_use::get)))
+        .routes(needs(Threads(Write), routes!(threads::handlers::delete)))
+        .routes(needs(Threads(Append), routes!(threads::handlers::copy)))
+        .routes(needs(Threads(Append), routes!(threads::leases::acquire)))
+        .routes(needs(Threads(Append), routes!(threads::leases::renew)))
+        .routes(needs(Threads(Append), routes!(threads::leases::release)))
+        .routes(needs(Tenant, routes!(threads::leases::break_lease)))
+        .routes(needs(Threads(Write), routes!(threads::forks::fork)))
+        .routes(needs(Threads(Write), routes!(threads::retention::put)))
+        .routes(needs(Threads(Read), routes!(threads::retention::get)))
+        .routes(needs(Threads(Write), routes!(threads::retention::delete)))
+        .routes(needs(Threads(Read), routes!(threads::retention::reports)))
+        .routes(needs(Threads(Write), routes!(threads::retention::run)))
         // Each operation asks for what it needs.
         .routes(
-            needs(Any, routes!(store_batch::batch)).with(Queued).with(Writes).with(SearchesContent),
+            needs(Any, routes!(store::batch::batch))
+                .with(Queued)
+                .with(Writes)
+                .with(SearchesContent),
         )
-        .routes(needs(Namespaces(Append), routes!(store::put)).with(Queued).with(SearchesContent))
-        .routes(needs(Namespaces(Read), routes!(store::get)).with(WholeValue))
-        .routes(needs(Namespaces(Write), routes!(store::delete)).with(Queued))
-        .routes(needs(Namespaces(Read), routes!(store::search)).with(SearchesContent))
-        .routes(needs(Namespaces(Read), routes!(store::list_namespaces)))
-        .routes(needs(Namespaces(Read), routes!(store::count)).with(SearchesContent))
-        .routes(needs(Namespaces(Read), routes!(item_history::list)))
-        .routes(needs(Namespaces(Read), routes!(item_history::get)))
-        .routes(needs(Namespaces(Write), routes!(item_history::restore)).with(WholeValue))
-        .routes(needs(Namespaces(Write), routes!(namespace_settings::put)))
-        .routes(needs(Namespaces(Read), routes!(namespace_settings::get)))
-        .routes(needs(Namespaces(Write), routes!(namespace_settings::delete)))
-        .routes(needs(Namespaces(Read), routes!(namespace_settings::list)))
-        .routes(needs(Namespaces(Read), routes!(store_changes::follow)))
+        .routes(
+            needs(Namespaces(Append), routes!(store::handlers::put))
+                .with(Queued)
+                .with(SearchesContent),
+        )
+        .routes(needs(Namespaces(Read), routes!(store::handlers::get)).with(WholeValue))
+        .routes(needs(Namespaces(Write), routes!(store::handlers::delete)).with(Queued))
+        .routes(needs(Namespaces(Read), routes!(store::handlers::search)).with(SearchesContent))
+        .routes(needs(Namespaces(Read), routes!(store::handlers::list_namespaces)))
+        .routes(needs(Namespaces(Read), routes!(store::handlers::count)).with(SearchesContent))
+        .routes(needs(Namespaces(Read), routes!(store::history::list)))
+        .routes(needs(Namespaces(Read), routes!(store::history::get)))
+        .routes(needs(Namespaces(Write), routes!(store::history::restore)).with(WholeValue))
+        .routes(needs(Namespaces(Write), routes!(store::settings::put)))
+        .routes(needs(Namespaces(Read), routes!(store::settings::get)))
+        .routes(needs(Namespaces(Write), routes!(store::settings::delete)))
+        .routes(needs(Namespaces(Read), routes!(store::settings::list)))
+        .routes(needs(Namespaces(Read), routes!(store::changes::follow)))
         .routes(needs(Sessions(Append), routes!(sessions::create)).with(Queued))
         .routes(needs(Sessions(Append), routes!(sessions::append)).with(Queued))
         .routes(needs(Sessions(Read), routes!(sessions::load)))
@@ -177,36 +118,44 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Snapshots(Read), routes!(snapshots::restore)).with(Writes))
         .routes(needs(Snapshots(Append), routes!(snapshots::archive::put)))
         .routes(needs(Snapshots(Read), routes!(snapshots::archive::get)))
-        .routes(needs(Namespaces(Read), routes!(files::ls)))
-        .routes(needs(Namespaces(Read), routes!(files::read)).with(WholeValue))
-        .routes(needs(Namespaces(Read), routes!(files::download)))
-        .routes(needs(Namespaces(Read), routes!(files::stat)))
-        .routes(needs(Namespaces(Read), routes!(file_searches::glob)))
-        .routes(needs(Namespaces(Read), routes!(file_searches::grep)))
-        .routes(needs(Namespaces(Append), routes!(file_changes::write)).with(Queued))
+        .routes(needs(Namespaces(Read), routes!(files::reading::ls)))
+        .routes(needs(Namespaces(Read), routes!(files::reading::read)).with(WholeValue))
+        .routes(needs(Namespaces(Read), routes!(files::reading::download)))
+        .routes(needs(Namespaces(Read), routes!(files::reading::stat)))
+        .routes(needs(Namespaces(Read), routes!(files::searches::glob)))
+        .routes(needs(Namespaces(Read), routes!(files::searches::grep)))
+        .routes(needs(Namespaces(Append), routes!(files::changes::write)).with(Queued))
         .routes(
-            needs(Namespaces(Append), routes!(file_changes::append)).with(Queued).with(WholeValue),
+            needs(Namespaces(Append), routes!(files::changes::append))
+                .with(Queued)
+                .with(WholeValue),
         )
-        .routes(needs(Namespaces(Write), routes!(file_changes::edit)).with(Queued).with(WholeValue))
-        .routes(needs(Namespaces(Write), routes!(file_changes::upload)).with(Queued))
-        .routes(needs(Namespaces(Write), routes!(file_moves::delete)).with(Queued))
-        .routes(needs(Namespaces(Write), routes!(file_moves::rename)).with(Queued).with(WholeValue))
-        .routes(needs(Namespaces(Append), routes!(file_moves::copy)).with(Queued).with(WholeValue))
-        .routes(needs(Namespaces(Read), routes!(file_content::get)))
-        .routes(needs(Namespaces(Append), routes!(file_content::put)))
-        .routes(needs(Namespaces(Append), routes!(file_uploads::begin)))
-        .routes(needs(Namespaces(Append), routes!(file_uploads::put_part)))
-        .routes(needs(Namespaces(Append), routes!(file_uploads::get)))
-        .routes(needs(Namespaces(Append), routes!(file_uploads::complete)))
-        .routes(needs(Namespaces(Append), routes!(file_uploads::abort)))
-        .routes(needs(Namespaces(Read), routes!(drive::list)))
-        .routes(needs(Namespaces(Append), routes!(drive::upload)))
-        .routes(needs(Namespaces(Read), routes!(drive::download)))
-        .routes(needs(Namespaces(Write), routes!(drive::delete)))
-        .routes(needs(Namespaces(Read), routes!(drive::url)))
-        .routes(needs(Namespaces(Append), routes!(artifacts::put)))
+        .routes(
+            needs(Namespaces(Write), routes!(files::changes::edit)).with(Queued).with(WholeValue),
+        )
+        .routes(needs(Namespaces(Write), routes!(files::changes::upload)).with(Queued))
+        .routes(needs(Namespaces(Write), routes!(files::moves::delete)).with(Queued))
+        .routes(
+            needs(Namespaces(Write), routes!(files::moves::rename)).with(Queued).with(WholeValue),
+        )
+        .routes(
+            needs(Namespaces(Append), routes!(files::moves::copy)).with(Queued).with(WholeValue),
+        )
+        .routes(needs(Namespaces(Read), routes!(files::content::get)))
+        .routes(needs(Namespaces(Append), routes!(files::content::put)))
+        .routes(needs(Namespaces(Append), routes!(files::uploads::begin)))
+        .routes(needs(Namespaces(Append), routes!(files::uploads::put_part)))
+        .routes(needs(Namespaces(Append), routes!(files::uploads::get)))
+        .routes(needs(Namespaces(Append), routes!(files::uploads::complete)))
+        .routes(needs(Namespaces(Append), routes!(files::uploads::abort)))
+        .routes(needs(Namespaces(Read), routes!(files::drive::list)))
+        .routes(needs(Namespaces(Append), routes!(files::drive::upload)))
+        .routes(needs(Namespaces(Read), routes!(files::drive::download)))
+        .routes(needs(Namespaces(Write), routes!(files::drive::delete)))
+        .routes(needs(Namespaces(Read), routes!(files::drive::url)))
+        .routes(needs(Namespaces(Append), routes!(files::artifacts::put)))
         // The address is what it presents.
-        .routes(routes!(signed_files::open))
+        .routes(routes!(files::signed::open))
         // For Agentrail's adapters, and for its Inspector.
         .routes(needs(Sessions(Append), routes!(messages::put_session)).with(Queued))
         .routes(needs(Sessions(Read), routes!(messages::list)))
@@ -247,16 +196,16 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Read), routes!(inspector::trace_by_token)))
         .routes(needs(Sessions(Read), routes!(inspector::messages_by_token)))
         .routes(needs(Sessions(Read), routes!(inspector::orchestration_by_token)))
-        .routes(needs(Tenant, routes!(usage::get)))
-        .routes(needs(Tenant, routes!(audit::list)))
-        .routes(needs(Tenant, routes!(subjects::delete)))
-        .routes(needs(Tenant, routes!(export::export_file)))
-        .routes(needs(Tenant, routes!(export::import_file)))
+        .routes(needs(Tenant, routes!(tenants::usage::get)))
+        .routes(needs(Tenant, routes!(tenants::audit::list)))
+        .routes(needs(Tenant, routes!(tenants::subjects::delete)))
+        .routes(needs(Tenant, routes!(tenants::export::export_file)))
+        .routes(needs(Tenant, routes!(tenants::export::import_file)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
-        .routes(needs(Any, routes!(tokens::mint)))
-        .routes(needs(Any, routes!(tokens::narrow)))
-        .routes(needs(Any, routes!(tokens::revoke)))
+        .routes(needs(Any, routes!(tokens::handlers::mint)))
+        .routes(needs(Any, routes!(tokens::handlers::narrow)))
+        .routes(needs(Any, routes!(tokens::handlers::revoke)))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(needs(Tenant, routes!(health::metrics)))
@@ -286,8 +235,8 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
             Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
         })
         .layer(compression)
-        .layer(middleware::from_fn_with_state(Arc::clone(app), origins::guard))
-        .layer(middleware::from_fn_with_state(Arc::clone(app), edge::request_context))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), connections::origins::guard))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), connections::edge::request_context))
         .with_state(Arc::clone(app))
 }
 
@@ -297,6 +246,6 @@ pub(crate) struct Empty {}
 
 /// Declares what a route needs: for the extractor that asks for it, and for the document.
 fn needs(permission: Permission, (schemas, mut paths, router): Routes) -> Routes {
-    document::declare(&mut paths, permission);
+    openapi::document::declare(&mut paths, permission);
     (schemas, paths, router.layer(Extension(Needs(permission))))
 }

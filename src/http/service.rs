@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::call::{Answer, BodylessCall, Holder};
-use super::grants::GrantsBody;
+use super::request::call::{Answer, BodylessCall, Holder};
+use super::tokens::grants::GrantsBody;
 use crate::domain::caller::Grants;
 use crate::domain::limits::{LIMITS, Limits};
 use crate::domain::store::label::{label, label_with_colons};

@@ -3,7 +3,7 @@
 //!
 //! Input: 1 byte which body it is and in which form, then the body.
 
-use threadkeep::http::decoders::{COUNT, decode};
+use threadkeep::http::request::decoders::{COUNT, decode};
 
 pub fn check(data: &[u8]) {
     let Some((which, body)) = data.split_first() else { return };

@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
 use threadkeep::domain::limits::LIMITS;
-use threadkeep::http::listener::{self, Bounds};
+use threadkeep::http::connections::listener::{self, Bounds};
 
 use crate::memory::Memory;
 use crate::server::{JSON, Server, add_key};

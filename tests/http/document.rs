@@ -7,8 +7,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
-use threadkeep::http::documents::ApiDocument;
-use threadkeep::http::problem::Code;
+use threadkeep::http::openapi::documents::ApiDocument;
+use threadkeep::http::request::problem::Code;
 
 use crate::server::{DOCUMENT, JSON, MSGPACK, Server};
 

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::domain::clock::Clock;
-use threadkeep::http::listener::{self, Bounds};
+use threadkeep::http::connections::listener::{self, Bounds};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::memory::Memory;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use threadkeep::domain::limits::LIMITS;
-use threadkeep::http::entries;
+use threadkeep::http::request::entries;
 
 use crate::server::{DOCUMENT, JSON, MSGPACK, Server};
 use crate::wire::gzip;
@@ -63,7 +63,7 @@ fn every_list_of_a_request_has_a_limit() {
     let all = lists();
     assert!(all.len() > 30 && all.contains("writes") && all.contains("labels"), "{all:?}");
     let unknown: Vec<_> = all.iter().filter(|it| entries::known(it).is_empty()).collect();
-    assert!(unknown.is_empty(), "src/http/entries.rs says nothing of {unknown:?}");
+    assert!(unknown.is_empty(), "src/http/request/entries.rs says nothing of {unknown:?}");
 }
 
 /// A body whose list has one entry more than its limit and then ends: who reads on finds it damaged.

@@ -7,7 +7,7 @@ use serde_json::json;
 use tar::{Builder, EntryType, Header};
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::quotas::Quota;
-use threadkeep::http::listener::{self, Bounds};
+use threadkeep::http::connections::listener::{self, Bounds};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;

@@ -40,7 +40,7 @@ pub const SETTINGS: Settings = Settings {
 };
 
 /// Every operation with every form of its bodies: what the served documents describe together.
-pub static DOCUMENT: LazyLock<Value> = LazyLock::new(http::document::whole);
+pub static DOCUMENT: LazyLock<Value> = LazyLock::new(http::openapi::document::whole);
 
 /// A place for metrics where none is counted.
 pub fn no_metrics() -> PrometheusHandle {

@@ -6,6 +6,7 @@
 use std::ops::BitOr;
 use std::sync::Arc;
 
+use crate::domain::checkpoints::checkpoint::at_most;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::store::label::labels;
@@ -192,11 +193,7 @@ impl Scoped {
     /// that the store refuses, too many grants, grants of nothing.
     pub fn check(&self, subject: Option<&str>) -> Result<()> {
         for (field, grants) in self.kinds() {
-            crate::domain::checkpoints::checkpoint::at_most(
-                field,
-                grants.len(),
-                LIMITS.grants_max,
-            )?;
+            at_most(field, grants.len(), LIMITS.grants_max)?;
             for (at, grant) in grants.iter().enumerate() {
                 let field = format!("{field}[{at}]");
                 check_actions(&field, grant.actions)?;
@@ -204,11 +201,7 @@ impl Scoped {
             }
         }
         let field = "grants.namespaces";
-        crate::domain::checkpoints::checkpoint::at_most(
-            field,
-            self.namespaces.len(),
-            LIMITS.grants_max,
-        )?;
+        at_most(field, self.namespaces.len(), LIMITS.grants_max)?;
         for (at, grant) in self.namespaces.iter().enumerate() {
             let field = &format!("{field}[{at}]");
             check_actions(field, grant.actions)?;
@@ -305,7 +298,7 @@ fn check_labels(field: &str, labels: &[String]) -> Result<()> {
         let detail = format!("{field}: labels must not be empty nor contain `.` or NUL");
         return Err(Error::invalid(field, detail));
     }
-    crate::domain::checkpoints::checkpoint::at_most(field, labels.len(), LIMITS.grants_max)
+    at_most(field, labels.len(), LIMITS.grants_max)
 }
 
 #[cfg(test)]

@@ -29,9 +29,9 @@ use crate::domain::sessions::storage::ListSessions;
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::grants::Actions;
 use crate::domain::{Error, Result};
-use crate::http::call::{Reply, identify_as, presented_key};
-use crate::http::problem::Problem;
-use crate::http::threads::query_of;
+use crate::http::request::call::{Reply, identify_as, presented_key};
+use crate::http::request::problem::Problem;
+use crate::http::threads::handlers::query_of;
 
 const SESSIONS_MAX: usize = 1_000;
 /// Sessions whose status a listing tells, and how many of them are looked at side by side.
@@ -40,7 +40,7 @@ const STATUSES_AT_ONCE: usize = 4;
 /// Entries of a trace in which the last beginning of something is looked for.
 const STATUS_ENTRIES: u64 = 32;
 
-type Answer = crate::http::call::Answer;
+type Answer = crate::http::request::call::Answer;
 
 /// Who looks: by a header, or by the token in the path.
 pub struct Watcher {

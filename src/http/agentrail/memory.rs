@@ -16,9 +16,9 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::service::append;
 use crate::domain::{Error, Result};
 use crate::http::Empty;
-use crate::http::call::{Answer, BodylessCall, Call, Reply};
-use crate::http::decode::{Input, Received};
-use crate::http::exact::Exact;
+use crate::http::request::call::{Answer, BodylessCall, Call, Reply};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::Exact;
 use crate::http::sessions::text::ContentOut;
 use crate::http::sessions::{asking, milliseconds};
 

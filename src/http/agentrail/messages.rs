@@ -16,12 +16,12 @@ use crate::domain::sessions::loading::Load;
 use crate::domain::sessions::service::{CompactStream, append};
 use crate::domain::sessions::storage::ListSessions;
 use crate::domain::{Error, Result};
-use crate::http::call::{Answer, BodylessCall, Call};
-use crate::http::decode::{Input, Received};
-use crate::http::exact::{Exact, ExactOut, Text};
-use crate::http::problem::Problem;
+use crate::http::request::call::{Answer, BodylessCall, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::{Exact, ExactOut, Text};
+use crate::http::request::problem::Problem;
 use crate::http::sessions::{asking, milliseconds};
-use crate::http::threads::query_of;
+use crate::http::threads::handlers::query_of;
 
 const USER_SESSIONS: u64 = 500;
 
@@ -219,7 +219,7 @@ pub struct SessionBody {
 #[into_params(parameter_in = Query)]
 pub struct LimitParam {
     /// The last so many.
-    #[serde(default, deserialize_with = "crate::http::counts::optional")]
+    #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
     limit: Option<u64>,
 }
 

@@ -15,9 +15,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::decode::{Input, Received};
-use super::exact::{Exact, ExactOut, Text};
-use super::problem::{Code, Problem};
+use super::request::decode::{Input, Received};
+use super::request::exact::{Exact, ExactOut, Text};
+use super::request::problem::{Code, Problem};
 use crate::app::App;
 use crate::domain::caller::Caller;
 use crate::domain::sessions::change::{Change, Done, NewEntry, PutDocument, Step};

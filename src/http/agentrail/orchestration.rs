@@ -12,9 +12,9 @@ use crate::app::App;
 use crate::domain::agentrail::{EVENTS, SNAPSHOT, TRACE, history, mailbox, mailbox_state};
 use crate::domain::{Error, Result};
 use crate::http::Empty;
-use crate::http::call::{Answer, BodylessCall, Call};
-use crate::http::decode::{Input, Received};
-use crate::http::exact::{Exact, ExactOut};
+use crate::http::request::call::{Answer, BodylessCall, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::{Exact, ExactOut};
 use crate::http::sessions::asking;
 
 /// Load the trace of a session of Agentrail's

@@ -13,10 +13,10 @@ use crate::app::App;
 use crate::domain::Result;
 use crate::domain::sessions::change::{Change, Step, StepDone};
 use crate::domain::sessions::service::CompactStream;
-use crate::http::call::{Answer, Call};
-use crate::http::decode::{Input, Received};
-use crate::http::exact::Text;
-use crate::http::problem::Problem;
+use crate::http::request::call::{Answer, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::Text;
+use crate::http::request::problem::Problem;
 
 const ADD: &str = "/v1/sessions/counters/add";
 const COMPACT: &str = "/v1/sessions/compact";

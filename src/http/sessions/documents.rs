@@ -16,11 +16,11 @@ use crate::domain::sessions::storage::FindDocuments;
 use crate::domain::sessions::{Content, DOCUMENT, Document};
 use crate::domain::{Error, Result};
 use crate::http::Empty;
-use crate::http::call::{Answer, Call};
-use crate::http::decode::{Input, Received};
-use crate::http::exact::Text;
-use crate::http::problem::Problem;
-use crate::http::store_wire::version;
+use crate::http::request::call::{Answer, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::Text;
+use crate::http::request::problem::Problem;
+use crate::http::store::wire::version;
 
 const PUT: &str = "/v1/sessions/documents/put";
 const APPEND: &str = "/v1/sessions/documents/append";

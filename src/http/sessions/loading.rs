@@ -14,10 +14,10 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::{ListSessions, SessionCursor};
 use crate::domain::sessions::{Entry, SESSION, Session};
 use crate::domain::{Error, Result};
-use crate::http::call::{Answer, Call};
-use crate::http::cursor;
-use crate::http::decode::{Input, Received};
-use crate::http::exact::{ExactOut, Text};
+use crate::http::request::call::{Answer, Call};
+use crate::http::request::cursor;
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::{ExactOut, Text};
 
 const LIMIT_DEFAULT: u64 = 500;
 
@@ -96,16 +96,16 @@ pub struct LoadBody {
     #[schema(minimum = 0)]
     after_seq: Option<i64>,
     /// At most 10,000.
-    #[serde(default, deserialize_with = "crate::http::counts::optional")]
+    #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
     limit: Option<u64>,
     /// The last so many, at most 10,000. Not together with `limit`.
-    #[serde(default, deserialize_with = "crate::http::counts::optional")]
+    #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
     tail: Option<u64>,
     /// The answer ends before the entry that would go beyond; the first always comes.
-    #[serde(default, deserialize_with = "crate::http::counts::optional")]
+    #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
     bytes_max: Option<u64>,
     /// The last entries that fit, by the estimate for Agentrail's messages; at least one.
-    #[serde(default, deserialize_with = "crate::http::counts::optional")]
+    #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
     token_budget: Option<u64>,
 }
 
@@ -128,7 +128,7 @@ pub struct ListBody {
     /// Only sessions with entries in this stream, and `updated_at_ms` is the stream's.
     stream: Option<Text>,
     /// Default 500, at most 1,000.
-    #[serde(default, deserialize_with = "crate::http::counts::optional")]
+    #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
     limit: Option<u64>,
     /// `next_cursor` of the page before, with the same arguments.
     cursor: Option<Text>,
@@ -140,7 +140,7 @@ pub struct EntryOut {
     seq: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    #[schema(value_type = crate::http::exact::Exact)]
+    #[schema(value_type = crate::http::request::exact::Exact)]
     data: ExactOut,
     at_ms: i64,
 }

@@ -14,7 +14,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::Result;
 use crate::domain::json::wide_text::WideText;
-use crate::http::exact::ExactOut;
+use crate::http::request::exact::ExactOut;
 
 /// A content in a request.
 #[derive(Debug)]

@@ -7,9 +7,9 @@ use super::text::ContentIn;
 use crate::domain::Result;
 use crate::domain::sessions::change::{About, NewEntry, PutDocument};
 use crate::domain::sessions::name::SessionName;
-use crate::http::decode::Received;
-use crate::http::exact::{Exact, Text};
-use crate::http::store_wire::version;
+use crate::http::request::decode::Received;
+use crate::http::request::exact::{Exact, Text};
+use crate::http::store::wire::version;
 
 /// An entry of a stream.
 #[derive(Deserialize, ToSchema)]

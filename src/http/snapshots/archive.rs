@@ -13,10 +13,10 @@ use crate::domain::snapshots::SnapshotId;
 use crate::domain::snapshots::archives::{Archive, WorkspaceName};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
-use crate::http::artifacts::forward;
-use crate::http::call::Answer;
-use crate::http::query_fields::Fields;
-use crate::http::raw_call::{Raw, Sending, send};
+use crate::http::files::artifacts::forward;
+use crate::http::files::raw_call::{Raw, Sending, send};
+use crate::http::request::call::Answer;
+use crate::http::request::query_fields::Fields;
 
 const MEDIA_TYPE: &str = "application/x-tar";
 

@@ -18,9 +18,9 @@ use crate::domain::snapshots::restore::{
 use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
-use crate::http::call::{Answer, Call};
-use crate::http::decode::{Input, Received};
-use crate::http::exact::Text;
+use crate::http::request::call::{Answer, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::Text;
 
 const RESTORE: &str = "/v1/snapshots/restore";
 const ALL: &str = "all";

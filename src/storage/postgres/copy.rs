@@ -118,9 +118,7 @@ impl PostgresStorage {
                     });
                 }
                 Ok(Copied::Checkpoints(copied)) => match connection.end("commit").await {
-                    Ok(_) => {
-                        return Ok(copied);
-                    }
+                    Ok(()) => return Ok(copied),
                     Err(_) if request.idempotency.is_some() && contention.may_try_again().await => {
                     }
                     Err(error) => {

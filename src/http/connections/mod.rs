@@ -1,0 +1,8 @@
+//! Accepts connections, wraps every request, and watches both.
+
+pub(super) mod connection;
+pub(super) mod edge;
+pub mod listener;
+pub(super) mod origins;
+pub(super) mod turned_away;
+pub(super) mod watch;

@@ -1,0 +1,219 @@
+//! Defines the extractors of handlers: the caller, the input, and the form of the answer. Handlers get their [`Caller`] here, and only this
+//! file checks the permission that the route page declares.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use super::body;
+use super::decode::{self, Input, Received};
+use super::media::Format;
+use super::outgoing::Building;
+use super::problem::Problem;
+use crate::app::App;
+use crate::auth::authenticator::Identity;
+use crate::domain::Error;
+use crate::domain::caller::{Caller, Permission};
+use crate::domain::clock::Micros;
+use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::shares::{Account, Held};
+use crate::http::connections::watch::Watch;
+use crate::http::tenants::refusals::Seen;
+
+/// A request without a body.
+pub struct BodylessCall {
+    pub caller: Caller,
+    pub reply: Reply,
+}
+
+/// A request with a body.
+pub struct Call<T> {
+    pub caller: Caller,
+    /// A write must have begun by then.
+    pub deadline: Micros,
+    pub input: T,
+    pub reply: Reply,
+}
+
+/// Answers in the form that the caller wants. Keeps the body's bytes accounted for until then, and the answer's from then on.
+pub struct Reply {
+    format: Format,
+    held: Held,
+}
+
+/// Who asks, with how he came in: for the calls about tokens. Takes its place before [`Call`].
+pub struct Holder(pub Identity);
+
+/// What the route page declares for a route.
+#[derive(Debug, Clone, Copy)]
+pub struct Needs(pub Permission);
+
+pub type Answer = Result<Response, Problem>;
+
+impl Reply {
+    /// # Errors
+    /// 406 when neither form is accepted.
+    pub fn to(headers: &HeaderMap, held: Held) -> Result<Self, Problem> {
+        Ok(Self { format: Format::wanted(headers)?, held })
+    }
+
+    /// JSON for who accepts neither form: what was done is told, whatever a browser accepts.
+    pub fn or_json(headers: &HeaderMap, held: Held) -> Self {
+        Self { format: Format::wanted(headers).unwrap_or(Format::Json), held }
+    }
+
+    /// For answers that count something else.
+    pub fn into_account(self) -> Account {
+        self.held.account()
+    }
+
+    /// # Errors
+    /// As [`Reply::with`].
+    pub fn created(self, answer: &impl Serialize) -> Answer {
+        let mut response = self.with(answer)?;
+        *response.status_mut() = StatusCode::CREATED;
+        Ok(response)
+    }
+
+    /// # Errors
+    /// `internal` when what is stored cannot be shown; 503 when there is no room for it.
+    pub fn with(self, answer: &impl Serialize) -> Answer {
+        let Self { format, held } = self;
+        let mut building = Building::new(held);
+        let built = match format {
+            Format::Json => {
+                serde_json::to_writer(&mut building, answer).map_err(|it| it.to_string())
+            }
+            Format::MessagePack => rmp_serde::encode::write_named(&mut building, answer)
+                .map_err(|error| error.to_string()),
+        };
+        let body = building.end(built)?;
+        Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
+    }
+
+    /// The answer of writes that have nothing to tell.
+    ///
+    /// # Errors
+    /// None; as [`Reply::with`].
+    pub fn done(self) -> Answer {
+        self.with(&crate::http::Empty {})
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Holder {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let identity = identify(parts, app).await?;
+        // What else the handler takes does not ask, and count, a second time.
+        parts.extensions.insert(identity.clone());
+        Ok(Self(identity))
+    }
+}
+
+impl FromRequestParts<Arc<App>> for BodylessCall {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let identity = identify(parts, app).await?;
+        let held = app.shares.account(identity.holder()).open();
+        Ok(Self { caller: identity.caller, reply: Reply::to(&parts.headers, held)? })
+    }
+}
+
+impl<T: Input> FromRequest<Arc<App>> for Call<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let headers = &parts.headers;
+        let identity = identify(&parts, app).await?;
+        let account = app.shares.account(identity.holder());
+        let caller = identity.caller;
+        let answer_format = Format::wanted(headers)?;
+        let format = Format::sent(headers)?;
+        let deadline = app.clock.now() + budget_micros(headers)?;
+        let idempotency_key = decode::idempotency_key(headers)?;
+        let whole = body::read(headers, body, &account).await?;
+        let received = Received { format, body: whole.bytes, idempotency_key };
+        let input = decode_input(&caller.tenant, received).await?;
+        let reply = Reply { format: answer_format, held: whole.held };
+        Ok(Self { caller, deadline, input, reply })
+    }
+}
+
+async fn decode_input<T: Input>(tenant: &str, received: Received) -> Result<T, Problem> {
+    cpu_pool::run_sized(tenant, received.body.len(), move || decode::decode(&received)).await?
+}
+
+/// Who asks, if not too often, and the route's permission is covered.
+async fn identify(parts: &Parts, app: &App) -> Result<Identity, Problem> {
+    if let Some(identity) = parts.extensions.get::<Identity>() {
+        return Ok(identity.clone());
+    }
+    identify_as(parts, app, presented_key(&parts.headers)).await
+}
+
+/// As [`identify`], with what was presented in another place than a header.
+pub(in crate::http) async fn identify_as(
+    parts: &Parts,
+    app: &App,
+    presented: Option<&str>,
+) -> Result<Identity, Problem> {
+    let seen = parts.extensions.get::<Seen>();
+    let identity = app.authenticator.identify(presented).await.inspect_err(|_| {
+        // One that is genuine, but expired or revoked, is still known.
+        if let (Some(seen), Some(token)) =
+            (seen, presented.and_then(|it| app.authenticator.open_token(it)))
+        {
+            seen.known_as(&token.tenant, &token.token_id.to_string());
+        }
+    })?;
+    if let Some(seen) = seen {
+        seen.is(&identity.caller);
+    }
+    if let Some(watch) = parts.extensions.get::<Arc<Watch>>() {
+        watch.known();
+    }
+    app.quotas.admit(&identity.caller)?;
+    let Needs(permission) = parts
+        .extensions
+        .get()
+        .ok_or_else(|| Problem::internal("a route without a permission asks for its caller"))?;
+    identity.caller.require(*permission)?;
+    Ok(identity)
+}
+
+/// From `Authorization: Bearer` or `x-api-key`; never from the query, which ends up in logs and histories.
+pub(in crate::http) fn presented_key(headers: &HeaderMap) -> Option<&str> {
+    let text = |name: &str| headers.get(name).map(|it| it.to_str().unwrap_or_default());
+    let bearer = text("authorization").map(|it| match it.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => token.trim(),
+        // Another scheme is a key that nobody has.
+        _ => "",
+    });
+    bearer.or_else(|| text("x-api-key"))
+}
+
+/// Time budget of a write, in microseconds from its arrival.
+fn budget_micros(headers: &HeaderMap) -> Result<Micros, Error> {
+    const NAME: &str = "Threadkeep-Budget-Ms";
+    let max = LIMITS.budget_ms_max;
+    let Some(value) = headers.get(NAME) else {
+        return Ok(micros(max));
+    };
+    let milliseconds = value.to_str().ok().and_then(|it| it.parse().ok());
+    let legal = milliseconds.filter(|it| (1..=max).contains(it));
+    legal.map(micros).ok_or_else(|| {
+        Error::out_of_range(NAME, format!("{NAME} must be a whole number from 1 to {max}"), max)
+    })
+}
+
+fn micros(milliseconds: u64) -> Micros {
+    i64::try_from(milliseconds).unwrap_or(i64::MAX / 1_000) * 1_000
+}

@@ -1,0 +1,256 @@
+//! Serves `GET /v1/store/changes`: the change feed of the store, as server-sent events. It sends names of items, never values.
+//!
+//! **Invariant:** the credential is checked again every second: a stream ends with the credential that opened it.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::auth::authenticator::{Authenticator, Identity};
+use crate::domain::Error;
+use crate::domain::store::feed::{Change, Position, Watched};
+use crate::domain::store::namespace::Namespace;
+use crate::domain::store::subscription::{Step, Subscription};
+use crate::http::request::call::{Answer, Holder, presented_key};
+use crate::http::request::cursor;
+use crate::http::request::problem::{Code, Problem};
+use crate::http::threads::handlers::query_of;
+
+const EVENT_STREAM: &str = "text/event-stream";
+const CURSOR: &str = "changes";
+/// How often the credential is looked at.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
+/// A stream without changes shows that it lives, and moves its position on.
+const BEAT_EVERY: Duration = Duration::from_secs(15);
+/// Who takes nothing for this long has left.
+const STALL_MAX: Duration = Duration::from_mins(1);
+/// Chunks on their way to the socket.
+const CHUNKS_MAX: usize = 2;
+
+/// Follow changes
+///
+/// Server-sent events of what happens to items below a prefix, in the order in which it becomes visible: `change` with namespace,
+/// key, version and kind (`put`, `delete`, `expire`), never values. First comes `ready`: what changes from then on is told, so list
+/// the items after it. Every event has an `id`: send the last one as `Last-Event-ID` or `after`, and nothing between is missed; some
+/// may come twice. Of several puts in quick succession only the last may be told. `resync` says that changes were left out, because
+/// they were not taken in time: list the items anew, or come back with an earlier `id`. `end` with a `code` says why the server
+/// closes the stream. Lines with a colon, and ids without data, show that the stream lives. Changes are logged for tenants that have
+/// followers, and kept for 24 hours; an older position is `position_gone`: list the items, and follow without one. A
+/// transaction that stays open in the same PostgreSQL cluster delays the feed.
+#[utoipa::path(
+    get, path = "/v1/store/changes", operation_id = "follow_changes", tag = "store",
+    params(ChangesParams),
+    responses(
+        (status = 200, description = "Events until either side ends them", content_type = "text/event-stream", body = String,
+            example = "id: WyJj\nevent: change\ndata: {\"namespace\":[\"ann\",\"memories\"],\"key\":\"likes\",\"version\":2,\"kind\":\"put\"}\n\n"),
+        (status = 410, description = "`position_gone`"),
+    ),
+)]
+pub async fn follow(
+    State(app): State<Arc<App>>,
+    holder: Holder,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answer {
+    require_accepted(&headers)?;
+    let asked = ChangesQuery::read(&uri, &headers)?;
+    let identity = holder.0;
+    let watched = Watched::new(&identity.caller, &asked.prefix, asked.exact);
+    let holder = format!(
+        "{}/{}",
+        identity.pass.minter(),
+        identity.caller.subject.as_deref().unwrap_or_default()
+    );
+    let subscription = app.feeds.follow(&identity.caller, &holder, watched, asked.after).await?;
+    let (events, mut chunks) = mpsc::channel(CHUNKS_MAX);
+    let follower = Follower {
+        authenticator: Arc::clone(&app.authenticator),
+        key: presented_key(&headers).map(str::to_owned),
+        identity,
+        subscription,
+        closed: app.feeds.closed(),
+        events,
+    };
+    tokio::spawn(follower.run());
+    let body = futures::stream::poll_fn(move |context| {
+        chunks.poll_recv(context).map(|it| it.map(Ok::<Bytes, Infallible>))
+    });
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), EVENT_STREAM),
+        (header::CACHE_CONTROL.as_str(), "no-store"),
+        // A proxy must not gather events.
+        ("x-accel-buffering", "no"),
+    ];
+    Ok((headers, Body::from_stream(body)).into_response() as Response)
+}
+
+/// What the query may have.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(
+    dead_code,
+    reason = "the document's; `ChangesQuery` reads them, because `ns` comes several times"
+)]
+pub struct ChangesParams {
+    /// A label of the prefix; the next label is another `ns`. Absent: all that the caller may read.
+    ns: Option<Vec<String>>,
+    /// Only the namespace itself, nothing below it. Default false.
+    exact: Option<bool>,
+    /// The `id` of an event: what follows it. `Last-Event-ID` is the same, and stronger. Absent: from now on.
+    after: Option<String>,
+}
+
+struct ChangesQuery {
+    prefix: Namespace,
+    exact: bool,
+    after: Option<Position>,
+}
+
+impl ChangesQuery {
+    fn read(uri: &Uri, headers: &HeaderMap) -> Result<Self, Problem> {
+        let (mut labels, mut exact, mut after) = (Vec::new(), false, None);
+        for (name, value) in query_of::<Vec<(String, String)>>(uri)? {
+            match name.as_str() {
+                "ns" => labels.push(value),
+                "exact" => exact = value.parse().map_err(|_| refuse("exact", "true or false"))?,
+                "after" => after = Some(value),
+                _ => return Err(refuse(&name, "one of ns, exact, after")),
+            }
+        }
+        let last = headers.get("last-event-id").map(|it| it.to_str().unwrap_or("?").to_owned());
+        // Who has got no id yet may send an empty one.
+        let after = last.into_iter().chain(after).find(|it| !it.is_empty());
+        let after = after.map(|it| position(&it)).transpose()?;
+        Ok(Self { prefix: Namespace::new(labels)?, exact, after })
+    }
+}
+
+/// One stream.
+struct Follower {
+    authenticator: Arc<Authenticator>,
+    key: Option<String>,
+    identity: Identity,
+    subscription: Subscription,
+    closed: watch::Receiver<bool>,
+    events: mpsc::Sender<Bytes>,
+}
+
+impl Follower {
+    /// Until either side leaves.
+    async fn run(mut self) {
+        let end = self.tell().await;
+        if let Some(code) = end {
+            self.send(format!("event: end\ndata: {}\n\n", json!({"code": code}))).await;
+        }
+    }
+
+    /// Why the server ends it; None: the caller has left.
+    async fn tell(&mut self) -> Option<&'static str> {
+        self.send(self.event("ready", "{}")).await.then_some(())?;
+        let (mut checked_at, mut told_at) = (Instant::now(), Instant::now());
+        loop {
+            if checked_at.elapsed() >= CHECK_EVERY {
+                if let Err(code) = self.check().await {
+                    return Some(code);
+                }
+                checked_at = Instant::now();
+            }
+            if *self.closed.borrow() {
+                return Some("stopping");
+            }
+            let step = tokio::select! {
+                step = self.subscription.next(CHECK_EVERY) => step,
+                _ = self.closed.changed() => continue,
+                () = self.events.closed() => return None,
+            };
+            let text = match step {
+                Ok(Step::Changes(changes)) => changes.iter().map(change).collect(),
+                Ok(Step::Resync) => self.event("resync", "{}"),
+                Ok(Step::Nothing) if told_at.elapsed() < BEAT_EVERY => continue,
+                Ok(Step::Nothing) => {
+                    format!(": still here\nid: {}\n\n", id(self.subscription.position()))
+                }
+                Err(error) => return Some(code_of(error)),
+            };
+            self.send(text).await.then_some(())?;
+            told_at = Instant::now();
+        }
+    }
+
+    /// Whether what was presented still stands for the same caller.
+    async fn check(&self) -> Result<(), &'static str> {
+        match self.authenticator.identify(self.key.as_deref()).await {
+            Ok(identity) if identity.caller == self.identity.caller => Ok(()),
+            Ok(_) => Err(Code::NotGranted.parts().1),
+            Err(refusal) => Err(Problem::from(refusal).code.parts().1),
+        }
+    }
+
+    /// Whether somebody takes it.
+    async fn send(&self, text: String) -> bool {
+        let sent = tokio::time::timeout(STALL_MAX, self.events.send(Bytes::from(text))).await;
+        matches!(sent, Ok(Ok(())))
+    }
+
+    fn event(&self, name: &str, data: &str) -> String {
+        format!("id: {}\nevent: {name}\ndata: {data}\n\n", id(self.subscription.position()))
+    }
+}
+
+fn change(change: &Arc<Change>) -> String {
+    let address = &change.address;
+    let namespace = json!(address.namespace.labels());
+    let (key, version, kind) = (address.key.json(), change.version, change.kind.name());
+    let data =
+        format!(r#"{{"namespace":{namespace},"key":{key},"version":{version},"kind":"{kind}"}}"#);
+    format!("id: {}\nevent: change\ndata: {data}\n\n", id(&change.position))
+}
+
+fn id(it: &Position) -> String {
+    cursor::encode(CURSOR, &(&it.feed, it.commit, it.n, it.at))
+}
+
+fn position(text: &str) -> Result<Position, Problem> {
+    let refuse = |_| refuse("after", "the id of an event");
+    let (feed, commit, n, at) = cursor::decode(CURSOR, text).map_err(refuse)?;
+    let position = Position { feed, commit, n, at };
+    // Larger numbers than an engine has are of no log.
+    let is_legal = i64::try_from(position.commit).is_ok() && i32::try_from(position.n).is_ok();
+    if is_legal { Ok(position) } else { Err(Error::PositionGone.into()) }
+}
+
+fn refuse(field: &str, wanted: &str) -> Problem {
+    Error::invalid(field, format!("{field} must be {wanted}")).into()
+}
+
+fn require_accepted(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut all = headers.get_all(header::ACCEPT).iter().peekable();
+    let is_event_stream = |range: &str| {
+        let media = range.split(';').next().unwrap_or_default().trim();
+        ["*/*", "text/*", EVENT_STREAM].iter().any(|it| media.eq_ignore_ascii_case(it))
+    };
+    let accepted = |it: &str| it.split(',').any(is_event_stream);
+    if all.peek().is_none() || all.filter_map(|it| it.to_str().ok()).any(accepted) {
+        return Ok(());
+    }
+    Err(Problem::new(Code::NotAcceptable, "the answer is text/event-stream").at("Accept"))
+}
+
+fn code_of(error: Error) -> &'static str {
+    let problem = Problem::from(error);
+    if let Some(cause) = &problem.cause {
+        tracing::warn!(%cause, "a stream of changes ends");
+    }
+    problem.code.parts().1
+}

@@ -1,0 +1,356 @@
+//! Serves `/v1/threads`: `get`, `list`, `delete`, `copy`. Never touches values.
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::http::Uri;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::App;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::{self, ThreadId};
+use crate::domain::storage::{CopyThread, DeleteThread};
+use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
+use crate::domain::time::rfc3339;
+use crate::domain::{Error, Result};
+use crate::http::Empty;
+use crate::http::checkpoints::commit::generation;
+use crate::http::checkpoints::reading::limit;
+use crate::http::request::by_name::by_name;
+use crate::http::request::call::{Answer, BodylessCall, Call};
+use crate::http::request::cursor;
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::Text;
+use crate::http::request::problem::{Code, Problem};
+
+const COPY: &str = "/v1/threads/copy";
+const PAGE_DEFAULT: i64 = 100;
+
+/// Get a thread
+///
+/// An absent `thread` means that there is none, and nothing else.
+#[utoipa::path(
+    post, path = "/v1/threads/get", operation_id = "get_thread", tag = "threads",
+    request_body(content = GetThreadBody, example = json!({"thread_id": "t-1"})),
+    responses((status = 200, description = "The thread, if there is one", body = GotThread, example = json!({"thread": {
+        "thread_id": "t-1", "created_at": "2026-01-31T12:00:00.000000Z", "updated_at": "2026-01-31T12:00:09.000000Z",
+        "last_step": 4, "forks": 0, "checkpoint_count": 6, "size_bytes": 48211, "generation": "9f2b7c"
+    }}))),
+)]
+pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
+    let Call { caller, input: GetThread(thread_id), reply, .. } = call;
+    let thread = app.threads.get(&caller, &thread_id).await?;
+    let forks = match &thread {
+        Some(_) => Some(app.snapshots.count_forks(&caller, &thread_id).await?),
+        None => None,
+    };
+    reply.with(&GotThread { thread: thread.map(|it| ThreadOut { forks, ..it.into() }) })
+}
+
+/// List threads
+///
+/// Those that the caller may read, if that are more than a few by name. `created` and `thread_id` are stable orders that neither skip nor repeat while others write; `updated`
+/// moves.
+#[utoipa::path(
+    get, path = "/v1/threads", operation_id = "list_threads", tag = "threads",
+    params(ThreadsParams),
+    responses((status = 200, description = "A page", body = Threads, example = json!({"threads": []}))),
+)]
+pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
+    let query = query_of::<ThreadsParams>(&uri)?.into_domain()?;
+    let (sort, ascending) = (query.sort, query.ascending);
+    let page = app.threads.list(&call.caller, query).await?;
+    let position =
+        |it: ThreadCursor| cursor::encode(cursor_kind(sort, ascending), &(it.time, it.thread_id));
+    call.reply.with(&Threads {
+        threads: page.threads.into_iter().map(ThreadOut::from).collect(),
+        next_cursor: page.next.map(position),
+    })
+}
+
+/// Delete a thread
+///
+/// With everything in it. No error when there is none.
+#[utoipa::path(
+    post, path = "/v1/threads/delete", operation_id = "delete_thread", tag = "threads",
+    request_body(content = DeleteThreadBody, example = json!({"thread_id": "t-1"})),
+    responses(
+        (status = 200, description = "Deleted, or never there", body = Empty),
+        (status = 409, description = "`thread_restored`, `lease_held` or `fence_stale`"),
+    ),
+)]
+pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> Answer {
+    let Call { caller, deadline, input, reply } = call;
+    let is_gone = app.threads.delete(&caller, &input, deadline).await?;
+    let values = app.values.of(&caller, &input.thread_id);
+    if is_gone {
+        values.forget();
+    } else {
+        values.forget_if_granted();
+    }
+    reply.done()
+}
+
+/// Copy a thread
+///
+/// All checkpoints, values and writes, into a thread that is not there or empty. Of a source that is not there, none.
+#[utoipa::path(
+    post, path = COPY, operation_id = "copy_thread", tag = "threads",
+    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same \
+        key with the same body is answered again without a second copy, for 24 hours")),
+    request_body(content = CopyThreadBody, example = json!({"source_thread_id": "t-1", "target_thread_id": "t-2"})),
+    responses(
+        (status = 200, description = "Copied", body = Copied, example = json!({"checkpoints": 6})),
+        (status = 413, description = "`quota_exceeded`"),
+        (status = 409, description = "`thread_exists`, `thread_taken`, `lease_held`"),
+        (status = 422, description = "`invalid`, `idempotency_mismatch`"),
+    ),
+)]
+pub async fn copy(State(app): State<Arc<App>>, call: Call<CopyThread>) -> Answer {
+    let Call { caller, deadline, input, reply } = call;
+    let checkpoints = app.threads.copy(&caller, &input, deadline).await?;
+    reply.with(&Copied { checkpoints })
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Thread)]
+pub struct ThreadOut {
+    thread_id: String,
+    #[schema(format = DateTime)]
+    created_at: String,
+    #[schema(format = DateTime)]
+    updated_at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_step: Option<i64>,
+    /// Checkpoints of the root graph with more than one child; absent in listings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forks: Option<i64>,
+    checkpoint_count: i64,
+    /// Before compression and sharing.
+    size_bytes: i64,
+    generation: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    graph_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assistant_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct GotThread {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thread: Option<ThreadOut>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = ThreadPage)]
+pub struct Threads {
+    threads: Vec<ThreadOut>,
+    /// Send it with the same arguments for the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Copied {
+    checkpoints: u64,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = GetThread)]
+pub struct GetThreadBody {
+    thread_id: Text,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DeleteThread)]
+pub struct DeleteThreadBody {
+    thread_id: Text,
+    /// Needed while the thread's lease is held.
+    fence: Option<i64>,
+    /// What was last read of the thread.
+    generation: Option<Text>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CopyThread)]
+pub struct CopyThreadBody {
+    source_thread_id: Text,
+    target_thread_id: Text,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ThreadsParams {
+    /// 0-1,000.
+    #[param(minimum = 0, default = 100)]
+    limit: Option<i64>,
+    cursor: Option<String>,
+    #[param(inline)]
+    sort: Option<SortParam>,
+    /// Default: `desc`, for `thread_id` `asc`.
+    #[param(inline)]
+    order: Option<OrderParam>,
+    /// As in the metadata of the thread's checkpoints, like the next two.
+    graph_id: Option<String>,
+    assistant_id: Option<String>,
+    user_id: Option<String>,
+    /// Ids that begin with it.
+    prefix: Option<String>,
+}
+
+#[derive(Deserialize, ToSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schema(as = ThreadSort)]
+pub enum SortParam {
+    Created,
+    Updated,
+    ThreadId,
+}
+
+by_name!(SortParam);
+
+#[derive(Deserialize, ToSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schema(as = SortOrder)]
+pub enum OrderParam {
+    Asc,
+    Desc,
+}
+
+by_name!(OrderParam);
+
+pub struct GetThread(ThreadId);
+
+impl From<Thread> for ThreadOut {
+    fn from(thread: Thread) -> Self {
+        Self {
+            thread_id: thread.thread_id,
+            created_at: rfc3339(thread.created_at),
+            updated_at: rfc3339(thread.updated_at),
+            last_step: thread.last_step,
+            forks: None,
+            checkpoint_count: thread.checkpoint_count,
+            size_bytes: thread.size_bytes,
+            generation: thread.generation,
+            owner: thread.owner,
+            graph_id: thread.graph_id,
+            assistant_id: thread.assistant_id,
+            user_id: thread.user_id,
+        }
+    }
+}
+
+impl Input for GetThread {
+    type Wire<'a> = GetThreadBody;
+
+    fn from_wire(wire: GetThreadBody, _: &Received) -> Result<Self> {
+        ThreadId::new(wire.thread_id.0).map(Self)
+    }
+}
+
+impl Input for DeleteThread {
+    type Wire<'a> = DeleteThreadBody;
+
+    fn from_wire(wire: DeleteThreadBody, _: &Received) -> Result<Self> {
+        Ok(Self {
+            thread_id: ThreadId::new(wire.thread_id.0)?,
+            generation: wire.generation.map(generation).transpose()?,
+            fence: wire.fence,
+        })
+    }
+}
+
+impl Input for CopyThread {
+    type Wire<'a> = CopyThreadBody;
+
+    fn from_wire(wire: CopyThreadBody, received: &Received) -> Result<Self> {
+        Ok(Self {
+            source: thread_id("source_thread_id", wire.source_thread_id.0)?,
+            target: thread_id("target_thread_id", wire.target_thread_id.0)?,
+            idempotency: received.idempotency(COPY),
+            full: None,
+        })
+    }
+}
+
+fn thread_id(field: &str, text: String) -> Result<ThreadId> {
+    names::check(field, &text, LIMITS.thread_id_bytes_max, false)?;
+    ThreadId::new(text)
+}
+
+/// Parameters of a query string.
+///
+/// # Errors
+/// 422 naming the parameter.
+pub fn query_of<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
+    let Query(params) = Query::<T>::try_from_uri(uri).map_err(|rejection| {
+        let text = rejection.body_text();
+        let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
+        let mut about = ["missing field `", "duplicate field `"].iter();
+        let missing = about.find_map(|it| reason.strip_prefix(it)?.strip_suffix('`'));
+        let named = reason.split(": ").next().filter(|it| !it.contains(' '));
+        let field = missing.or(named).unwrap_or("query");
+        Problem::new(Code::Invalid, reason.to_owned()).at(field)
+    })?;
+    Ok(params)
+}
+
+impl ThreadsParams {
+    fn into_domain(self) -> Result<ThreadQuery> {
+        let sort = match self.sort {
+            None | Some(SortParam::Created) => ThreadSort::Created,
+            Some(SortParam::Updated) => ThreadSort::Updated,
+            Some(SortParam::ThreadId) => ThreadSort::ThreadId,
+        };
+        let ascending = match self.order {
+            Some(OrderParam::Asc) => true,
+            Some(OrderParam::Desc) => false,
+            None => sort == ThreadSort::ThreadId,
+        };
+        let label = |field: &str, text: Option<String>| match text {
+            Some(text) => names::check(field, &text, LIMITS.checkpoint_id_bytes_max, true)
+                .map(|()| Some(text)),
+            None => Ok(None),
+        };
+        let after = |text: String| {
+            let (time, id): (i64, String) = cursor::decode(cursor_kind(sort, ascending), &text)?;
+            let thread_id = ThreadId::new(id)?.into_string();
+            Ok::<_, Error>(ThreadCursor { time, thread_id })
+        };
+        if let Some(prefix) = &self.prefix {
+            names::check("prefix", prefix, LIMITS.thread_id_bytes_max, true)?;
+        }
+        Ok(ThreadQuery {
+            limit: limit(Some(self.limit.unwrap_or(PAGE_DEFAULT)))?,
+            after: self.cursor.map(after).transpose()?,
+            sort,
+            ascending,
+            graph_id: label("graph_id", self.graph_id)?,
+            assistant_id: label("assistant_id", self.assistant_id)?,
+            user_id: label("user_id", self.user_id)?,
+            prefix: self.prefix,
+        })
+    }
+}
+
+/// A position in one order means nothing in another.
+fn cursor_kind(sort: ThreadSort, ascending: bool) -> &'static str {
+    match (sort, ascending) {
+        (ThreadSort::Created, true) => "threads created asc",
+        (ThreadSort::Created, false) => "threads created desc",
+        (ThreadSort::Updated, true) => "threads updated asc",
+        (ThreadSort::Updated, false) => "threads updated desc",
+        (ThreadSort::ThreadId, true) => "threads thread_id asc",
+        (ThreadSort::ThreadId, false) => "threads thread_id desc",
+    }
+}

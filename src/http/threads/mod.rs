@@ -1,0 +1,7 @@
+//! Serves the calls on threads: their list, copies, leases, retention and use of storage.
+
+pub mod forks;
+pub mod handlers;
+pub mod leases;
+pub mod retention;
+pub mod storage_use;
