@@ -13,6 +13,7 @@ use crate::commands::Put;
 use crate::harness::{Harness, commit, conflict, pruning, thread_id};
 
 const LOOKS_MAX: u32 = 6_000;
+pub const WAIT_FOR_A_LOCK: &str = "wait_event_type = 'Lock'";
 
 /// Sessions of the server, by their numbers, that meet a condition.
 async fn sessions(h: &Harness, condition: &str) -> BTreeSet<String> {
@@ -21,7 +22,8 @@ async fn sessions(h: &Harness, condition: &str) -> BTreeSet<String> {
     h.texts(&format!("{others} and {condition}")).await.into_iter().collect()
 }
 
-async fn until(h: &Harness, condition: &str, is_met: impl Fn(&BTreeSet<String>) -> bool) {
+/// Looks at the sessions for some 30 seconds, then the test fails and does not hang.
+pub async fn until(h: &Harness, condition: &str, is_met: impl Fn(&BTreeSet<String>) -> bool) {
     for _ in 0..LOOKS_MAX {
         if is_met(&sessions(h, condition).await) {
             return;
@@ -68,9 +70,8 @@ async fn a_call_that_is_cut_short_takes_its_connection_along() {
         let h = Arc::clone(&h);
         async move { drop(h.get("1").await) }
     });
-    let waits = "wait_event_type = 'Lock'";
-    until(&h, waits, |found| found.len() == 1).await;
-    let cut = sessions(&h, waits).await;
+    until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 1).await;
+    let cut = sessions(&h, WAIT_FOR_A_LOCK).await;
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
     lock.execute("rollback").await.unwrap();

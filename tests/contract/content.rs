@@ -1,7 +1,6 @@
 //! Tests that content is stored once per scope, whatever happens to the threads that show it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use threadkeep::domain::caller::Caller;
@@ -14,6 +13,7 @@ use threadkeep::domain::threads::retention::Rule;
 use threadkeep::storage;
 
 use crate::commands::{Put, Writes};
+use crate::connections::{WAIT_FOR_A_LOCK, until};
 use crate::harness::{Harness, NEVER, commit, config, pruning, target, text, thread_id, values};
 
 /// A list that has grown to `messages` messages, as JSON.
@@ -187,24 +187,8 @@ async fn second_server(h: &Harness) -> (Arc<dyn Storage>, GroupCommit) {
     (storage, queue)
 }
 
-/// Looks at the database's locks: some 30 seconds, then the test fails and does not hang.
-const LOOKS_MAX: u32 = 6_000;
-
-async fn wait_for_a_lock(connection: &mut PgConnection, waiting: i64) {
-    for _ in 0..LOOKS_MAX {
-        let blocked: i64 = sqlx::query_scalar(
-            "select count(*) from pg_stat_activity
-             where datname = current_database() and wait_event_type = 'Lock'",
-        )
-        .fetch_one(&mut *connection)
-        .await
-        .unwrap();
-        if blocked >= waiting {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("{waiting} statements never waited for a lock");
+async fn wait_for_a_lock(h: &Harness, waiting: usize) {
+    until(h, WAIT_FOR_A_LOCK, |found| found.len() >= waiting).await;
 }
 
 /// A prune stands between locking the scope and removing, while a server with a warm memory commits what the prune is
@@ -223,7 +207,6 @@ async fn a_prune_that_is_paused_leaves_nothing_dangling_in_either_order() {
         }
         h.put(Put::new("0021").sets("m", "21", "short")).await;
         let mut pause = PgConnection::connect(h.url()).await.unwrap();
-        let mut watch = PgConnection::connect(h.url()).await.unwrap();
         pause.execute("begin").await.unwrap();
         // The prune meets a row that somebody holds after it has the scope lock; the commit, one that somebody is inserting.
         let stop = if prune_first {
@@ -240,19 +223,19 @@ async fn a_prune_that_is_paused_leaves_nothing_dangling_in_either_order() {
         let prune = h.storage.prune_threads(&h.caller, &request);
         let planned = write(commit("t", vec![Put::new("0022").sets("m", "22", &list(20)).op()]));
         let resume = async {
-            wait_for_a_lock(&mut watch, 2).await;
+            wait_for_a_lock(&h, 2).await;
             pause.execute("rollback").await.unwrap();
         };
         if prune_first {
             let late = async {
-                wait_for_a_lock(&mut PgConnection::connect(h.url()).await.unwrap(), 1).await;
+                wait_for_a_lock(&h, 1).await;
                 planned.await
             };
             let (done, _, ()) = tokio::join!(prune, late, resume);
             done.unwrap();
         } else {
             let late = async {
-                wait_for_a_lock(&mut PgConnection::connect(h.url()).await.unwrap(), 1).await;
+                wait_for_a_lock(&h, 1).await;
                 prune.await
             };
             let (_, done, ()) = tokio::join!(planned, late, resume);
