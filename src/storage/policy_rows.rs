@@ -183,7 +183,7 @@ pub fn any_owner() -> [SqlValue; 2] {
     [false.into(), "".into()]
 }
 
-pub fn claim_key(thread_id: Option<&str>) -> (&'static str, &str) {
+fn claim_key(thread_id: Option<&str>) -> (&'static str, &str) {
     thread_id.map_or(("tenant", ""), |it| ("thread", it))
 }
 

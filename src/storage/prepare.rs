@@ -17,7 +17,7 @@ use crate::domain::checkpoints::prepared::{
 };
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::Channel;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
@@ -268,11 +268,7 @@ impl Skeleton {
 }
 
 fn check_channel_count(count: usize) -> Result<()> {
-    crate::domain::checkpoints::checkpoint::at_most(
-        "skeleton.channel_versions",
-        count,
-        LIMITS.channels_max,
-    )
+    at_most("skeleton.channel_versions", count, LIMITS.channels_max)
 }
 
 /// A version's JSON scalar in one form: strings without their escapes, numbers and the rest as sent, so

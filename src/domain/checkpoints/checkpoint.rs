@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::{
     Channel, CheckpointId, CheckpointNs, Tag, TaskId, TaskPath, ThreadId, Writer,
 };
@@ -295,14 +295,4 @@ impl Commit {
         let parts = self.values().filter_map(|it| Some(it.in_parts.as_ref()?.names.len())).sum();
         at_most("parts", parts, LIMITS.value_parts_per_commit_max)
     }
-}
-
-/// # Errors
-/// 422 when there are more than `limit`.
-pub fn at_most(field: &str, count: usize, limit: u64) -> Result<()> {
-    if count as u64 <= limit {
-        return Ok(());
-    }
-    let detail = format!("{field} has {count} entries, at most {limit} are allowed");
-    Err(Error::out_of_range(field, detail, limit))
 }

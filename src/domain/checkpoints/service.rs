@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::tokens::grants::Action;
 
-use super::checkpoint::{Commit, ListQuery, Target, View, at_most};
+use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::history::Base;
 use super::value_parts::require_whole;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::{Channel, CheckpointId};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::storage::{CheckpointTuple, Page, Storage, TargetHistory};

@@ -19,7 +19,7 @@ use super::{FileChangeCall, Files, media, text_of};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::json::wide_text::WideText;
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{self, LIMITS};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::store::changing::Changing;
 use crate::domain::store::item::{ChangeItem, Item, Key, NewValue};
@@ -170,7 +170,7 @@ impl Files {
     ) -> Result<Vec<Result<i64>>> {
         asked.asking.require(Action::Write)?;
         let max = LIMITS.files_per_request_max;
-        crate::domain::checkpoints::checkpoint::at_most("files", files.len(), max)?;
+        limits::at_most("files", files.len(), max)?;
         let now = self.now();
         let uploads = files.into_iter().map(|file| self.upload_one(asked, file, now));
         Ok(join_all(uploads).await)

@@ -14,7 +14,7 @@ use crate::domain::error::{Error, Result};
 use crate::domain::files::storage::{KeyRange, ListFiles};
 use crate::domain::json::exact_json;
 use crate::domain::json::wide_text::WideText;
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::store::item::{Item, Key};
 use crate::domain::tokens::grants::Action;
 
@@ -85,11 +85,7 @@ impl Files {
         asking: FileCall<'_>,
         paths: &[Key],
     ) -> Result<Vec<Result<Downloaded>>> {
-        crate::domain::checkpoints::checkpoint::at_most(
-            "paths",
-            paths.len(),
-            LIMITS.files_per_request_max,
-        )?;
+        at_most("paths", paths.len(), LIMITS.files_per_request_max)?;
         let readable = asking.may(Action::Read);
         let addresses: Vec<_> = paths.iter().map(|it| asking.address(it)).collect();
         let mut results = Vec::with_capacity(paths.len());

@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 
 use super::decimal::Decimal;
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 
 /// Stands before the four hex digits of what a string of Rust cannot hold, and of itself.
 const MARK: char = '\u{fdd0}';
@@ -96,11 +96,7 @@ pub fn contains(document: &Value, wanted: &Value) -> bool {
 /// # Errors
 /// 422 for more values than conditions of a filter.
 pub fn check_wanted(field: &str, wanted: &Value) -> Result<()> {
-    crate::domain::checkpoints::checkpoint::at_most(
-        field,
-        values_of(wanted),
-        LIMITS.filter_terms_max,
-    )
+    at_most(field, values_of(wanted), LIMITS.filter_terms_max)
 }
 
 /// Values that are no lists and objects, or empty ones.

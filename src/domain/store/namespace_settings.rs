@@ -12,7 +12,7 @@ use super::namespace::Namespace;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::storage::Storage;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::tokens::grants::Action;
@@ -88,11 +88,7 @@ impl Declared {
             return Err(Error::out_of_range("history", detail, max));
         }
         let fields = self.text_fields.as_deref().unwrap_or_default();
-        crate::domain::checkpoints::checkpoint::at_most(
-            "text_fields",
-            fields.len(),
-            LIMITS.text_fields_max,
-        )?;
+        at_most("text_fields", fields.len(), LIMITS.text_fields_max)?;
         for field in fields {
             let max = LIMITS.text_field_bytes_max;
             if field.is_empty() || field.len() as u64 > max {

@@ -21,7 +21,7 @@ use super::rules::{check_repetitions, fail_as_one, permitted, within};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::storage::Storage;
 use crate::domain::tenants::quotas::Quotas;
@@ -93,7 +93,7 @@ impl Items {
         request: ItemBatchRequest,
     ) -> Result<Vec<Result<OpResult>>> {
         let ItemBatchRequest { ops, atomic, idempotency, deadline } = request;
-        crate::domain::checkpoints::checkpoint::at_most("ops", ops.len(), LIMITS.store_ops_max)?;
+        at_most("ops", ops.len(), LIMITS.store_ops_max)?;
         let mut results: Vec<Option<Result<OpResult>>> = ops.iter().map(|_| None).collect();
         let (mut reads, mut changes) = (Vec::new(), Vec::new());
         for (at, op) in ops.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Defines vectors of items: the numbers that a model makes of a text, and how near two of them are. Pure.
 
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 
 /// Numbers that are finite as 32-bit floats, at least one of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,11 +129,7 @@ impl NewVectors {
         let Some(first) = vectors.first() else {
             return Err(Error::invalid("vectors", "vectors is empty; leave it out for none"));
         };
-        crate::domain::checkpoints::checkpoint::at_most(
-            "vectors",
-            vectors.len(),
-            LIMITS.vectors_per_item_max,
-        )?;
+        at_most("vectors", vectors.len(), LIMITS.vectors_per_item_max)?;
         let dims = first.vector.dims();
         for (at, other) in vectors.iter().enumerate() {
             let found = other.vector.dims();

@@ -8,7 +8,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::error::{Error, Result};
 use crate::domain::json::exact_json;
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 
 /// Stands for all texts of a value.
 pub const ALL: &str = "$";
@@ -47,11 +47,7 @@ impl TextQuery {
         let mut words: Vec<String> = words_of(query).collect();
         words.sort();
         words.dedup();
-        crate::domain::checkpoints::checkpoint::at_most(
-            "query",
-            words.len(),
-            LIMITS.text_query_words_max,
-        )?;
+        at_most("query", words.len(), LIMITS.text_query_words_max)?;
         Ok(Self(words))
     }
 

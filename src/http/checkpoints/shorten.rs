@@ -12,8 +12,8 @@ use crate::app::values::{
     Difference, Digest, Ends, ThreadValues, digest, header_length, is_worth_keeping,
 };
 use crate::domain::caller::Caller;
-use crate::domain::checkpoints::checkpoint::{Value, at_most};
-use crate::domain::limits::LIMITS;
+use crate::domain::checkpoints::checkpoint::Value;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::ThreadId;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result as DomainResult};

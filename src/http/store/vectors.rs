@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::json::field_path::FieldPath;
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::store::item::SearchMode;
 use crate::domain::store::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
 use crate::domain::store::words::TextQuery;
@@ -87,11 +87,7 @@ pub fn new_vectors(
 ) -> Result<Option<NewVectors>> {
     let model = model.map(|it| Model::new(&it.0)).transpose()?.unwrap_or_default();
     let Some(vectors) = vectors else { return Ok(None) };
-    crate::domain::checkpoints::checkpoint::at_most(
-        "vectors",
-        vectors.len(),
-        LIMITS.vectors_per_item_max,
-    )?;
+    at_most("vectors", vectors.len(), LIMITS.vectors_per_item_max)?;
     let vectors = vectors.into_iter().enumerate().map(|(at, it)| {
         let vector = Vector::new(&format!("vectors[{at}].vector"), it.vector.0)?;
         Ok(FieldVector { field: it.field.map_or_else(|| "$".to_owned(), |it| it.0), vector })
@@ -114,7 +110,7 @@ pub fn paths(index: Option<IndexIn>, has_vectors: bool) -> Result<Vec<FieldPath>
     if has_vectors {
         return Err(Error::invalid("index", "send vectors, or paths for the server to index"));
     }
-    crate::domain::checkpoints::checkpoint::at_most("index", paths.len(), LIMITS.index_paths_max)?;
+    at_most("index", paths.len(), LIMITS.index_paths_max)?;
     paths.iter().map(|it| FieldPath::new(&it.0)).collect()
 }
 

@@ -10,7 +10,7 @@ use super::vectors::{
     IndexIn, MetricIn, ModeIn, Numbers, SearchFields, VectorIn, new_vectors, paths,
 };
 use crate::domain::json::filter::Filter;
-use crate::domain::limits::LIMITS;
+use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::store::item::{
     Address, ChangeItem, GetItem, ItemSort, ListNamespaces, MatchCondition, MatchKind, NewValue,
     Scope, SearchItems, SearchMode, Select, ttl_micros,
@@ -235,11 +235,7 @@ impl SearchBody<'_> {
         let select = match (self.values, self.select) {
             (Some(false), _) => Select::Nothing,
             (_, Some(fields)) => {
-                crate::domain::checkpoints::checkpoint::at_most(
-                    "select",
-                    fields.len(),
-                    LIMITS.filter_terms_max,
-                )?;
+                at_most("select", fields.len(), LIMITS.filter_terms_max)?;
                 Select::Fields(texts(fields))
             }
             _ => Select::Whole,
@@ -260,11 +256,7 @@ impl SearchBody<'_> {
 impl ListBody {
     pub fn into_domain(self) -> Result<ListNamespaces> {
         let conditions = self.conditions.unwrap_or_default();
-        crate::domain::checkpoints::checkpoint::at_most(
-            "conditions",
-            conditions.len(),
-            LIMITS.filter_terms_max,
-        )?;
+        at_most("conditions", conditions.len(), LIMITS.filter_terms_max)?;
         let conditions = conditions.into_iter().map(|it| {
             let kind = match it.r#match {
                 MatchIn::Prefix => MatchKind::Prefix,
