@@ -79,3 +79,30 @@ async fn the_inspector_says_what_failed_and_what_was_used() {
     trace("failed", &["agent_start"]).await;
     assert_eq!(shown().await[2]["status"], "idle");
 }
+
+#[tokio::test]
+async fn a_key_in_the_body_is_a_name() {
+    let it = World::new().await;
+    let message = json!({"role": "user", "content": "hi"});
+    it.send("POST", &format!("{SESSION}/messages"), &json!({"messages": [message]})).await.ok();
+    let compaction =
+        json!({"throughSeq": 1, "expectedHead": 1, "compressedCount": 1, "placeholder": message});
+    for (route, body) in [
+        ("messages", json!({"messages": [message]})),
+        ("turns", json!({"totalTokens": 5})),
+        ("compact", compaction),
+    ] {
+        for key in ["\0", "a\0b", "", &"k".repeat(256)] {
+            let mut body = body.clone();
+            body["idempotencyKey"] = json!(key);
+            let answer = it.send("POST", &format!("{SESSION}/{route}"), &body).await;
+            answer.assert_problem(422, "invalid");
+            assert_eq!(answer.json()["field"], "idempotencyKey", "{route}");
+        }
+    }
+    let sent = json!({"messages": [message], "idempotencyKey": "á key of an agent"});
+    for _ in 0..2 {
+        let answer = it.send("POST", &format!("{SESSION}/messages"), &sent).await.ok();
+        assert_eq!(answer.json(), json!({"firstSeq": 2, "lastSeq": 2}));
+    }
+}

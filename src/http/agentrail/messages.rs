@@ -5,10 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{ExactList, PathIds, all, change, own, session_absent, values};
+use super::{ExactList, PathIds, all, change, key, own, session_absent, values};
 use crate::app::App;
 use crate::domain::agentrail::{ARCHIVES, KIND, MESSAGES, NOTES, TOKENS, TURNS};
 use crate::domain::sessions::change::{About, NewEntry, Step, StepDone};
@@ -265,7 +264,7 @@ pub struct Messages {
 pub struct MessagesBody<'a> {
     #[serde(borrow)]
     messages: Vec<Exact<'a>>,
-    /// As the header `Idempotency-Key`.
+    /// As the header `Idempotency-Key`: 1-255 bytes without NUL.
     idempotency_key: Option<Text>,
 }
 
@@ -299,6 +298,7 @@ pub struct CompactBody<'a> {
     notes_append: Option<Text>,
     /// Four digits or more.
     archive_id: Option<Text>,
+    /// As the header `Idempotency-Key`: 1-255 bytes without NUL.
     idempotency_key: Option<Text>,
 }
 
@@ -351,7 +351,8 @@ impl Input for MessagesIn {
     fn from_wire(wire: MessagesBody<'_>, received: &Received) -> Result<Self> {
         let entry = |it: &Exact<'_>| NewEntry { id: None, text: own(it, received) };
         let entries = wire.messages.iter().map(entry).collect();
-        Ok(Self { entries, idempotency: key(received, wire.idempotency_key, "agentrail messages") })
+        let idempotency = key(received, wire.idempotency_key, "agentrail messages")?;
+        Ok(Self { entries, idempotency })
     }
 }
 
@@ -365,7 +366,7 @@ impl Input for TurnIn {
         Ok(Self {
             tokens: usage["totalTokens"].as_i64().unwrap_or(0).clamp(0, 1 << 40),
             usage: NewEntry { id: None, text: own(&wire, received) },
-            idempotency: key(received, given, "agentrail turns"),
+            idempotency: key(received, given, "agentrail turns")?,
         })
     }
 }
@@ -382,15 +383,7 @@ impl Input for CompactIn {
             placeholder: NewEntry { id: None, text: own(&wire.placeholder, received) },
             notes: wire.notes_append.map(text),
             archive_id: wire.archive_id.map(|it| it.0),
-            idempotency: key(received, wire.idempotency_key, "agentrail compact"),
+            idempotency: key(received, wire.idempotency_key, "agentrail compact")?,
         })
     }
-}
-
-/// The key of the header, or that of the body.
-fn key(received: &Received, given: Option<Text>, route: &str) -> Option<(String, [u8; 32])> {
-    received.idempotency(route).or_else(|| {
-        let digest = Sha256::new().chain_update(route).chain_update([0]);
-        Some((given?.0, digest.chain_update(&received.body).finalize().into()))
-    })
 }

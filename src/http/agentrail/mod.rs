@@ -13,6 +13,7 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::request::decode::{Input, Received};
@@ -20,12 +21,13 @@ use super::request::exact::{Exact, ExactOut, Text};
 use super::request::problem::{Code, Problem};
 use crate::app::App;
 use crate::domain::caller::Caller;
+use crate::domain::limits::LIMITS;
 use crate::domain::sessions::change::{Change, Done, NewEntry, PutDocument, Step};
 use crate::domain::sessions::loading::{Load, Loaded};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::service::{SessionCall, append};
 use crate::domain::sessions::{DOCUMENT, SESSION};
-use crate::domain::{Error, Result, agentrail};
+use crate::domain::{Error, Result, agentrail, names};
 
 /// Pages of one answer: 64 MiB of entries and more are not read at once.
 const PAGES_MAX: usize = 64;
@@ -180,4 +182,23 @@ impl Input for ContentIn {
         let text = Bytes::from(wire.content.0);
         Ok(Self { text, idempotency: received.idempotency("agentrail content") })
     }
+}
+
+/// The key of the header, or that of the body.
+///
+/// # Errors
+/// 422 for a key of the body that is empty, longer than a key of the header may be, or has a NUL. Other text is allowed: agents derive
+/// keys from their own ids.
+fn key(
+    received: &Received,
+    given: Option<Text>,
+    route: &str,
+) -> Result<Option<(String, [u8; 32])>> {
+    if let Some(of_header) = received.idempotency(route) {
+        return Ok(Some(of_header));
+    }
+    let Some(Text(given)) = given else { return Ok(None) };
+    names::check("idempotencyKey", &given, LIMITS.idempotency_key_bytes_max, false)?;
+    let digest = Sha256::new().chain_update(route).chain_update([0]);
+    Ok(Some((given, digest.chain_update(&received.body).finalize().into())))
 }

@@ -2478,6 +2478,7 @@ export interface components {
             compressedCount: number;
             /** Format: int64 */
             expectedHead: number;
+            /** @description As the header `Idempotency-Key`: 1-255 bytes without NUL. */
             idempotencyKey?: string | null;
             notesAppend?: string | null;
             placeholder: components["schemas"]["Exact"];
@@ -2527,7 +2528,7 @@ export interface components {
             messages: components["schemas"]["Exact"][];
         };
         AgentrailNewMessages: {
-            /** @description As the header `Idempotency-Key`. */
+            /** @description As the header `Idempotency-Key`: 1-255 bytes without NUL. */
             idempotencyKey?: string | null;
             messages: components["schemas"]["Exact"][];
         };
