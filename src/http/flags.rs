@@ -14,6 +14,8 @@ pub type Routes = UtoipaMethodRouter<Arc<App>>;
 /// What an operation does, besides what its permission says.
 #[derive(Debug, Clone, Copy)]
 pub enum Flag {
+    /// With a key in the header `Idempotency-Key`, a second request is answered like the first.
+    Idempotent,
     /// It writes through a queue: its outcome may be unknown when a connection to the database breaks.
     Queued,
     /// It writes although its permission does not say so: each part of the request needs a permission of its own.
@@ -44,6 +46,7 @@ impl Flag {
 
     fn extension(self) -> &'static str {
         match self {
+            Self::Idempotent => "x-idempotent",
             Self::Queued => "x-queued",
             Self::Writes => "x-writes",
             Self::WholeValue => "x-whole-value",

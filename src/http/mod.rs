@@ -29,7 +29,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::agentrail::{inspector, memory, messages, orchestration};
-use self::flags::Flag::{Queued, SearchesContent, WholeValue, Writes};
+use self::flags::Flag::{Idempotent, Queued, SearchesContent, WholeValue, Writes};
 use self::flags::{Flagged as _, Routes};
 use self::request::call::Needs;
 use self::request::problem::{Code, Problem};
@@ -61,12 +61,12 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Read), routes!(threads::handlers::get)))
         .routes(needs(Threads(Read), routes!(threads::storage_use::get)))
         .routes(needs(Threads(Write), routes!(threads::handlers::delete)))
-        .routes(needs(Threads(Append), routes!(threads::handlers::copy)))
+        .routes(needs(Threads(Append), routes!(threads::handlers::copy)).with(Idempotent))
         .routes(needs(Threads(Append), routes!(threads::leases::acquire)))
         .routes(needs(Threads(Append), routes!(threads::leases::renew)))
         .routes(needs(Threads(Append), routes!(threads::leases::release)))
         .routes(needs(Tenant, routes!(threads::leases::break_lease)))
-        .routes(needs(Threads(Write), routes!(threads::forks::fork)))
+        .routes(needs(Threads(Write), routes!(threads::forks::fork)).with(Idempotent))
         .routes(needs(Threads(Write), routes!(threads::retention::put)))
         .routes(needs(Threads(Read), routes!(threads::retention::get)))
         .routes(needs(Threads(Write), routes!(threads::retention::delete)))
@@ -75,47 +75,65 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         // Each operation asks for what it needs.
         .routes(
             needs(Any, routes!(store::batch::batch))
+                .with(Idempotent)
                 .with(Queued)
                 .with(Writes)
                 .with(SearchesContent),
         )
         .routes(
             needs(Namespaces(Append), routes!(store::handlers::put))
+                .with(Idempotent)
                 .with(Queued)
                 .with(SearchesContent),
         )
         .routes(needs(Namespaces(Read), routes!(store::handlers::get)).with(WholeValue))
-        .routes(needs(Namespaces(Write), routes!(store::handlers::delete)).with(Queued))
+        .routes(
+            needs(Namespaces(Write), routes!(store::handlers::delete))
+                .with(Idempotent)
+                .with(Queued),
+        )
         .routes(needs(Namespaces(Read), routes!(store::handlers::search)).with(SearchesContent))
         .routes(needs(Namespaces(Read), routes!(store::handlers::list_namespaces)))
         .routes(needs(Namespaces(Read), routes!(store::handlers::count)).with(SearchesContent))
         .routes(needs(Namespaces(Read), routes!(store::history::list)))
         .routes(needs(Namespaces(Read), routes!(store::history::get)))
-        .routes(needs(Namespaces(Write), routes!(store::history::restore)).with(WholeValue))
+        .routes(
+            needs(Namespaces(Write), routes!(store::history::restore))
+                .with(Idempotent)
+                .with(WholeValue),
+        )
         .routes(needs(Namespaces(Write), routes!(store::settings::put)))
         .routes(needs(Namespaces(Read), routes!(store::settings::get)))
         .routes(needs(Namespaces(Write), routes!(store::settings::delete)))
         .routes(needs(Namespaces(Read), routes!(store::settings::list)))
         .routes(needs(Namespaces(Read), routes!(store::changes::follow)))
         .routes(needs(Sessions(Append), routes!(sessions::create)).with(Queued))
-        .routes(needs(Sessions(Append), routes!(sessions::append)).with(Queued))
+        .routes(needs(Sessions(Append), routes!(sessions::append)).with(Idempotent).with(Queued))
         .routes(needs(Sessions(Read), routes!(sessions::load)))
         .routes(needs(Sessions(Read), routes!(sessions::streams)))
         .routes(needs(Sessions(Read), routes!(sessions::list)))
         .routes(needs(Sessions(Write), routes!(sessions::delete)).with(Queued))
-        .routes(needs(Sessions(Append), routes!(sessions::documents::put)).with(Queued))
+        .routes(
+            needs(Sessions(Append), routes!(sessions::documents::put))
+                .with(Idempotent)
+                .with(Queued),
+        )
         .routes(needs(Sessions(Read), routes!(sessions::documents::get)))
-        .routes(needs(Sessions(Append), routes!(sessions::documents::append)).with(Queued))
+        .routes(
+            needs(Sessions(Append), routes!(sessions::documents::append))
+                .with(Idempotent)
+                .with(Queued),
+        )
         .routes(needs(Sessions(Read), routes!(sessions::documents::list)))
         .routes(needs(Sessions(Read), routes!(sessions::documents::find)))
         .routes(needs(Sessions(Write), routes!(sessions::documents::delete)).with(Queued))
-        .routes(needs(Sessions(Append), routes!(sessions::add)).with(Queued))
-        .routes(needs(Sessions(Write), routes!(sessions::compact)).with(Queued))
+        .routes(needs(Sessions(Append), routes!(sessions::add)).with(Idempotent).with(Queued))
+        .routes(needs(Sessions(Write), routes!(sessions::compact)).with(Idempotent).with(Queued))
         .routes(needs(Snapshots(Append), routes!(snapshots::take)))
         .routes(needs(Snapshots(Read), routes!(snapshots::get)))
         .routes(needs(Snapshots(Read), routes!(snapshots::list)))
         .routes(needs(Snapshots(Write), routes!(snapshots::delete)))
-        .routes(needs(Snapshots(Read), routes!(snapshots::restore)).with(Writes))
+        .routes(needs(Snapshots(Read), routes!(snapshots::restore)).with(Idempotent).with(Writes))
         .routes(needs(Snapshots(Append), routes!(snapshots::archive::put)))
         .routes(needs(Snapshots(Read), routes!(snapshots::archive::get)))
         .routes(needs(Namespaces(Read), routes!(files::reading::ls)))
@@ -124,22 +142,36 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Read), routes!(files::reading::stat)))
         .routes(needs(Namespaces(Read), routes!(files::searches::glob)))
         .routes(needs(Namespaces(Read), routes!(files::searches::grep)))
-        .routes(needs(Namespaces(Append), routes!(files::changes::write)).with(Queued))
+        .routes(
+            needs(Namespaces(Append), routes!(files::changes::write)).with(Idempotent).with(Queued),
+        )
         .routes(
             needs(Namespaces(Append), routes!(files::changes::append))
+                .with(Idempotent)
                 .with(Queued)
                 .with(WholeValue),
         )
         .routes(
-            needs(Namespaces(Write), routes!(files::changes::edit)).with(Queued).with(WholeValue),
+            needs(Namespaces(Write), routes!(files::changes::edit))
+                .with(Idempotent)
+                .with(Queued)
+                .with(WholeValue),
         )
         .routes(needs(Namespaces(Write), routes!(files::changes::upload)).with(Queued))
-        .routes(needs(Namespaces(Write), routes!(files::moves::delete)).with(Queued))
         .routes(
-            needs(Namespaces(Write), routes!(files::moves::rename)).with(Queued).with(WholeValue),
+            needs(Namespaces(Write), routes!(files::moves::delete)).with(Idempotent).with(Queued),
         )
         .routes(
-            needs(Namespaces(Append), routes!(files::moves::copy)).with(Queued).with(WholeValue),
+            needs(Namespaces(Write), routes!(files::moves::rename))
+                .with(Idempotent)
+                .with(Queued)
+                .with(WholeValue),
+        )
+        .routes(
+            needs(Namespaces(Append), routes!(files::moves::copy))
+                .with(Idempotent)
+                .with(Queued)
+                .with(WholeValue),
         )
         .routes(needs(Namespaces(Read), routes!(files::content::get)))
         .routes(needs(Namespaces(Append), routes!(files::content::put)))

@@ -24,8 +24,6 @@ use crate::http::store::wire::version;
 /// slash and has no empty part, `.`, `..` or NUL. JavaScript takes what is written to a path of bytes (`.png`) for base64.
 #[utoipa::path(
     post, path = "/v1/files/write", operation_id = "write_file", tag = "files",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a write that is sent again \
-        with the same key and body is answered like the first, for 24 hours")),
     request_body(content = WriteBody, example = json!({"namespace": ["ann", "filesystem"], "path": "/plan.md", "content": "# Plan\n"})),
     responses(
         (status = 200, description = "Durable", body = WriteOut, example = json!({"path": "/plan.md",
@@ -46,8 +44,6 @@ pub async fn write(State(app): State<Arc<App>>, call: Call<Write>) -> Answer {
 /// the whole text sends no more than what is new.
 #[utoipa::path(
     post, path = "/v1/files/append", operation_id = "append_file", tag = "files",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: an append that is sent again \
-        with the same key and body is answered like the first and appends nothing, for 24 hours")),
     request_body(content = AppendBody, example = json!({"namespace": ["ann", "filesystem"], "path": "/log.md", "content": "- tea\n"})),
     responses(
         (status = 200, description = "Durable", body = PathVersionOut, example = json!({"path": "/log.md",
@@ -69,8 +65,6 @@ pub async fn append(State(app): State<Arc<App>>, call: Call<Append>) -> Answer {
 /// its errors are deepagents' texts.
 #[utoipa::path(
     post, path = "/v1/files/edit", operation_id = "edit_file", tag = "files",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: an edit that is sent again \
-        with the same key and body is answered like the first, for 24 hours")),
     request_body(content = EditBody, example = json!({"namespace": ["ann", "filesystem"], "path": "/plan.md", "old_string": "tea",
         "new_string": "coffee"})),
     responses(

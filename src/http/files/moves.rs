@@ -24,8 +24,6 @@ use crate::http::store::wire::version;
 /// this version.
 #[utoipa::path(
     post, path = "/v1/files/delete", operation_id = "delete_files", tag = "files",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a deletion that is sent again \
-        with the same key and body is answered like the first, for 24 hours")),
     request_body(content = DeleteFilesBody, example = json!({"namespace": ["ann", "filesystem"], "path": "/notes"})),
     responses(
         (status = 200, description = "Deleted", body = DeleteOut, example = json!({"deleted": 3})),
@@ -46,8 +44,6 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<Delete>) -> Answer {
 /// another root those over 16 MiB are copied, together up to 1 GiB.
 #[utoipa::path(
     post, path = "/v1/files/move", operation_id = "move_files", tag = "files",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a move that is sent again \
-        with the same key and body is answered like the first, for 24 hours")),
     request_body(content = MoveBody, example = json!({"namespace": ["ann", "filesystem"], "from": "/plan.md", "to": "/old/plan.md"})),
     responses(
         (status = 200, description = "Moved", body = MoveOut, example = json!({"path": "/old/plan.md",
@@ -68,8 +64,6 @@ pub async fn rename(State(app): State<Arc<App>>, call: Call<Transfer<MOVE>>) -> 
 /// another root those over 16 MiB are copied, together up to 1 GiB.
 #[utoipa::path(
     post, path = "/v1/files/copy", operation_id = "copy_files", tag = "files",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a copy that is sent again \
-        with the same key and body is answered like the first, for 24 hours")),
     request_body(content = MoveBody, example = json!({"namespace": ["ann", "filesystem"], "from": "/plan.md", "to": "/copy.md"})),
     responses(
         (status = 200, description = "Copied", body = MoveOut, example = json!({"path": "/copy.md",

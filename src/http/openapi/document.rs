@@ -77,8 +77,8 @@ fn complete_operation(operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
     let changes = |it: &str| it.ends_with(":write") || it.ends_with(":append");
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
-    let [queued, writes, whole_value, searches_content] =
-        [Flag::Queued, Flag::Writes, Flag::WholeValue, Flag::SearchesContent]
+    let [idempotent, queued, writes, whole_value, searches_content] =
+        [Flag::Idempotent, Flag::Queued, Flag::Writes, Flag::WholeValue, Flag::SearchesContent]
             .map(|it| it.take(operation));
     let writes = writes || permission.as_deref().is_some_and(changes);
     let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
@@ -102,13 +102,12 @@ fn complete_operation(operation: &mut Value) {
     if let Some(parameters) = operation.get_mut("parameters") {
         generators::never_null(parameters);
     }
+    if idempotent {
+        add_parameter(operation, idempotency_header());
+    }
     // Who streams a body, or has none, has the whole budget.
     if writes && operation.pointer("/requestBody/content/application~1json").is_some() {
-        let parameters =
-            operation.as_object_mut().map(|it| it.entry("parameters").or_insert(json!([])));
-        if let Some(Value::Array(parameters)) = parameters {
-            parameters.push(budget_header());
-        }
+        add_parameter(operation, budget_header());
     }
     if queued {
         codes.push(Code::CommitUnknown);
@@ -237,6 +236,22 @@ fn problem_schema() -> Value {
 fn codes_schema() -> Value {
     let codes: Vec<&str> = Code::ALL.iter().map(|it| it.parts().1).collect();
     json!({"type": "string", "enum": codes, "description": "What happened, for programs."})
+}
+
+fn add_parameter(operation: &mut Value, parameter: Value) {
+    let parameters =
+        operation.as_object_mut().map(|it| it.entry("parameters").or_insert(json!([])));
+    if let Some(Value::Array(parameters)) = parameters {
+        parameters.push(parameter);
+    }
+}
+
+fn idempotency_header() -> Value {
+    json!({
+        "name": "Idempotency-Key", "in": "header", "required": false, "schema": {"type": "string"},
+        "description": format!("1-{} visible ASCII characters: the same key with the same body is answered like the first, \
+            without a second effect, for 24 hours", LIMITS.idempotency_key_bytes_max)
+    })
 }
 
 fn budget_header() -> Value {

@@ -26,8 +26,6 @@ const COMPACT: &str = "/v1/sessions/compact";
 /// A counter that was never added to is 0. Numbers are given in the order of commits: with `by` 1 nobody gets the same value twice.
 #[utoipa::path(
     post, path = ADD, operation_id = "add_to_counter", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same key with \
-        the same body is answered like the first, without a second effect, for 24 hours")),
     request_body(content = AddBody, example = json!({"kind": "agentrail", "key": ["acme", "s-1"], "counter": "turns"})),
     responses(
         (status = 200, description = "Durable", body = Counted, example = json!({"value": 1})),
@@ -53,8 +51,6 @@ pub async fn add(State(app): State<Arc<App>>, call: Call<AddToCounter>) -> Answe
 /// head stays. `head_moved` says that something was appended or compacted since the caller looked, and nothing happened.
 #[utoipa::path(
     post, path = COMPACT, operation_id = "compact_stream", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same key with \
-        the same body is answered like the first, without a second effect, for 24 hours")),
     request_body(content = CompactBody, example = json!({"kind": "agentrail", "key": ["acme", "s-1"], "stream": "messages",
         "through_seq": 20, "expected_head": 60, "archive_stream_prefix": "messages.compactions/",
         "replacement": [{"data": {"role": "user", "content": "[Conversation compacted: see archive {archive_id}]"}}],

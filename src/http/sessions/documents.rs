@@ -31,8 +31,6 @@ const APPEND: &str = "/v1/sessions/documents/append";
 /// `append`.
 #[utoipa::path(
     post, path = PUT, operation_id = "put_document", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a put with \
-        `if_version` that is sent again with the same key and body is answered like the first, for 24 hours")),
     request_body(content = PutDocumentBody, example = json!({"kind": "agentrail", "key": ["acme", "s-1"], "name": "NOTES.md", "content": "# Notes"})),
     responses(
         (status = 200, description = "Durable", body = StoredDocument,
@@ -51,8 +49,6 @@ pub async fn put(State(app): State<Arc<App>>, call: Call<Storing<true>>) -> Answ
 /// Behind what it has, in one statement; creates it where there is none.
 #[utoipa::path(
     post, path = APPEND, operation_id = "append_document", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same key with \
-        the same body is answered like the first, without a second effect, for 24 hours")),
     request_body(content = AppendDocumentBody, example = json!({"kind": "agentrail", "key": ["acme", "s-1"], "name": "NOTES.md", "content": "\nmore"})),
     responses(
         (status = 200, description = "Durable", body = StoredDocument,

@@ -71,8 +71,6 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<CreateSession>) -> A
 /// answered like the first.
 #[utoipa::path(
     post, path = APPEND, operation_id = "append_entries", tag = "sessions",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same key with \
-        the same body is answered like the first, without a second effect, for 24 hours")),
     request_body(content = AppendBody, example = json!({"kind": "claude", "key": ["my-project", "3f0c"], "entries": [
         {"id": "b1", "data": {"type": "user", "uuid": "b1", "message": "hello"}}, {"data": {"type": "last-prompt"}}]})),
     responses(

@@ -33,8 +33,6 @@ const ALL: &str = "all";
 /// subject that asks; of a key of the whole tenant to whom `subjects` says, else to whom they belonged. `dry_run` says what would happen.
 #[utoipa::path(
     post, path = RESTORE, operation_id = "restore_snapshot", tag = "snapshots",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same key with \
-        the same body is answered like the first, without a second effect, for 24 hours")),
     request_body(content = RestoreBody, example = json!({"snapshot_id": "before-lunch",
         "threads": [{"thread_id": "t-1", "into": "t-2"}]})),
     responses(

@@ -25,8 +25,6 @@ use crate::http::request::problem::Problem;
 /// each operation has its own result or `error`.
 #[utoipa::path(
     post, path = "/v1/store/batch", operation_id = "run_store_batch", tag = "store",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a batch with \
-        `if_version` that is sent again with the same key and body is answered like the first, for 24 hours")),
     request_body(content = BatchBody, example = json!({"atomic": false, "ops": [
         {"put": {"namespace": ["ann", "memories"], "key": "likes", "value": {"text": "tea"}}},
         {"get": {"namespace": ["ann", "memories"], "key": "name"}},

@@ -37,8 +37,6 @@ const COUNT: usize = 5;
 /// same once more; with it, one with the same `Idempotency-Key` is answered like the first.
 #[utoipa::path(
     post, path = "/v1/store/put", operation_id = "put_item", tag = "store",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a put with \
-        `if_version` that is sent again with the same key and body is answered like the first, for 24 hours")),
     request_body(content = PutBody, example = json!({"namespace": ["ann", "memories"], "key": "likes",
         "value": {"text": "tea", "score": 0.5}, "ttl_minutes": 1440.0, "if_version": 0})),
     responses(
@@ -76,8 +74,6 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<One<GET>>) -> Answer {
 /// No error when there is none, unless `if_version` asks for one.
 #[utoipa::path(
     post, path = "/v1/store/delete", operation_id = "delete_item", tag = "store",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a deletion with \
-        `if_version` that is sent again with the same key and body is answered like the first, for 24 hours")),
     request_body(content = DeleteBody, example = json!({"namespace": ["ann", "memories"], "key": "likes"})),
     responses(
         (status = 200, description = "Deleted, or never there", body = Empty),

@@ -61,8 +61,6 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetVersion>) -> Answer 
 /// repetition with the same `Idempotency-Key` is answered like the first.
 #[utoipa::path(
     post, path = "/v1/store/history/restore", operation_id = "restore_item_version", tag = "store",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: a restoration that is \
-        sent again with the same key and body is answered like the first, for 24 hours")),
     request_body(content = RestoreBody, example = json!({"namespace": ["ann", "filesystem"], "key": "/plan.md",
         "version": 1_793_404_800_000_000_i64})),
     responses(

@@ -22,8 +22,6 @@ const FORK: &str = "/v1/threads/fork";
 /// there. It shares content with the thread that it comes from.
 #[utoipa::path(
     post, path = FORK, operation_id = "fork_thread", tag = "threads",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same key with \
-        the same body is answered like the first, without a second effect, for 24 hours")),
     request_body(content = ForkBody, example = json!({"source": "t-1", "target": "t-2", "checkpoint_id": "1f0c-2"})),
     responses(
         (status = 200, description = "Forked", body = ForkedOut, example = json!({"checkpoints": 3, "generation": "9f0c"})),

@@ -98,8 +98,6 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> An
 /// All checkpoints, values and writes, into a thread that is not there or empty. Of a source that is not there, none.
 #[utoipa::path(
     post, path = COPY, operation_id = "copy_thread", tag = "threads",
-    params(("Idempotency-Key" = Option<String>, Header, description = "1-255 visible ASCII characters: the same \
-        key with the same body is answered again without a second copy, for 24 hours")),
     request_body(content = CopyThreadBody, example = json!({"source_thread_id": "t-1", "target_thread_id": "t-2"})),
     responses(
         (status = 200, description = "Copied", body = Copied, example = json!({"checkpoints": 6})),

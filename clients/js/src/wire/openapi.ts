@@ -8966,7 +8966,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: an append that is sent again with the same key and body is answered like the first and appends nothing, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -9066,7 +9066,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a copy that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -9113,7 +9113,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a deletion that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -9200,7 +9200,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: an edit that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -9367,7 +9367,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a move that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -9750,7 +9750,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a write that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -10570,7 +10570,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a put with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -11055,7 +11055,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a batch with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -11141,7 +11141,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a deletion with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -11307,7 +11307,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a restoration that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -11394,7 +11394,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: a put with `if_version` that is sent again with the same key and body is answered like the first, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
@@ -11728,7 +11728,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description 1-255 visible ASCII characters: the same key with the same body is answered again without a second copy, for 24 hours */
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
                 "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
