@@ -26,8 +26,8 @@ use crate::embed::{self, OpenAi};
 use crate::http;
 use crate::http::connections::listener;
 use crate::http::connections::listener::Bounds;
+use crate::storage::content::redis::Redis;
 use crate::storage::objects::{Objects, Packing};
-use crate::storage::redis::Redis;
 
 /// Seconds; from a request served from memory to one at the end of its budget.
 const LATENCY_BUCKETS: &[f64] = &[

@@ -1,65 +1,29 @@
-//! Opens the storage engine. Only this room knows SQL, Redis and object storage. It has one folder per engine and one file per noun.
+//! Opens the storage engine. Only this room knows SQL, Redis and object storage. It has one folder per noun, with the statements of each
+//! engine in it, and one per engine for connections and transactions.
 
-pub mod access;
-pub mod associated_data;
-pub mod audit_rows;
-mod background_tasks;
-pub mod base_document;
-pub mod channel_map;
-pub mod chunk_memory;
-pub mod contents;
-pub mod credentials;
-pub mod damage;
-mod database_error;
-pub mod doctor;
-pub mod documents;
-pub mod encrypting;
+pub mod checkpoints;
+pub mod content;
+pub mod db;
 mod export;
-mod indexing_rows;
-pub mod items;
-pub mod key_rows;
-mod migrations;
+pub mod files;
+pub mod maintenance;
 pub mod objects;
-pub mod opening;
-pub mod owner_macs;
-mod owner_signing;
-pub mod policies;
-pub mod policy_rows;
 pub mod postgres;
-pub mod prepare;
-pub mod quota_rows;
-pub mod reachability;
-pub mod redis;
-pub mod resealing;
-pub mod retention;
-pub mod retention_estimate;
-pub mod rights;
-pub mod scope_memory;
-pub mod sealing;
-pub mod secret_memory;
 pub mod sessions;
-pub mod setting_rows;
-mod short_work;
-pub mod signing;
 pub mod snapshots;
-mod sql_row;
 pub mod sqlite;
-pub mod storage_use;
+pub mod store;
 pub mod tables;
-pub mod tenant_keys;
-mod tenant_rows;
-pub mod thread_filter;
-pub mod value_parts;
-pub mod verified;
-pub mod walk;
-pub mod wrapped;
+pub mod tenants;
+pub mod threads;
+pub mod tokens;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use self::access::Accessible;
+use self::db::access::Accessible;
 use self::objects::Objects;
-use self::tenant_keys::check_start;
+use self::tenants::tenant_keys::check_start;
 pub use crate::content::master_key::{MasterKey, MasterKeys};
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};

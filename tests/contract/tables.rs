@@ -76,7 +76,7 @@ async fn row_security_is_on_for_every_table_of_tenants() {
 
 #[test]
 fn the_doctor_looks_at_what_the_list_says() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/storage/doctor");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/storage/maintenance/doctor");
     let mut text = String::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         text += &std::fs::read_to_string(entry.unwrap().path()).unwrap();

@@ -10,9 +10,9 @@ use threadkeep::content::cipher::Cipher;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::checkpoints::checkpoint::Value;
 use threadkeep::domain::names::Tag;
-use threadkeep::storage::associated_data::ValueRow;
-use threadkeep::storage::opening::{Chunks, StoredValue, open_value};
-use threadkeep::storage::sealing::Sealer;
+use threadkeep::storage::content::associated_data::ValueRow;
+use threadkeep::storage::content::opening::{Chunks, StoredValue, open_value};
+use threadkeep::storage::content::sealing::Sealer;
 
 pub fn check(data: &[u8]) {
     let Some((grown_from, value)) = data.split_first_chunk::<2>() else { return };

@@ -5,9 +5,9 @@
 use threadkeep::content::cipher::Cipher;
 use threadkeep::content::envelope::{EnvelopeError, open, open_at_most, seal};
 use threadkeep::content::keys::TenantSecret;
-use threadkeep::storage::associated_data::CheckpointAt;
-use threadkeep::storage::base_document::open_base;
-use threadkeep::storage::documents::open_documents;
+use threadkeep::storage::checkpoints::base_document::open_base;
+use threadkeep::storage::content::associated_data::CheckpointAt;
+use threadkeep::storage::content::documents::open_documents;
 
 /// A limit that inputs may ask for; a broken check would show as an allocation far beyond it.
 const SIZE_BYTES_MAX: usize = 1 << 20;

@@ -11,7 +11,7 @@ use threadkeep::content::envelope::seal_plain;
 use threadkeep::content::parts::{
     NAME_BYTES, Name, PART_BYTES, Part, PartsError, assemble, read, read_node,
 };
-use threadkeep::storage::reachability::Reachability;
+use threadkeep::storage::content::reachability::Reachability;
 
 const SIZE_BYTES_MAX: u32 = 1 << 20;
 

@@ -9,9 +9,9 @@ use threadkeep::content::envelope::{open_at_most, seal, seal_plain};
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::checkpoints::checkpoint::Value;
 use threadkeep::domain::names::Tag;
-use threadkeep::storage::associated_data::{CheckpointAt, ValueRow};
-use threadkeep::storage::documents::{seal_document, seal_documents};
-use threadkeep::storage::sealing::Sealer;
+use threadkeep::storage::content::associated_data::{CheckpointAt, ValueRow};
+use threadkeep::storage::content::documents::{seal_document, seal_documents};
+use threadkeep::storage::content::sealing::Sealer;
 
 use crate::folder;
 

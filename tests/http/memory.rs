@@ -33,8 +33,8 @@ use threadkeep::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQue
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
 use threadkeep::domain::tokens::key::Key;
 use threadkeep::domain::{Error, Result};
-use threadkeep::storage::chunk_memory::ChunkMemory;
-use threadkeep::storage::prepare;
+use threadkeep::storage::checkpoints::prepare;
+use threadkeep::storage::content::chunk_memory::ChunkMemory;
 
 use crate::memory_accounts::Accounts;
 use crate::memory_feeds::Logs;

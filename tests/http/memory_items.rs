@@ -14,7 +14,7 @@ use threadkeep::domain::store::item::{
 };
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::storage::ItemStorage;
-use threadkeep::storage::items::{prepare, with_request};
+use threadkeep::storage::store::{prepare, with_request};
 
 use crate::memory::Memory;
 

@@ -9,8 +9,7 @@ use utoipa::PartialSchema as _;
 use utoipa::openapi::OpenApi;
 use utoipa::openapi::path::Paths;
 
-use super::generators;
-use super::links;
+use super::{generators, links};
 use crate::domain::caller::Permission;
 use crate::domain::limits::LIMITS;
 use crate::http::flags::{self, Flag};

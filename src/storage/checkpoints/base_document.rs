@@ -3,13 +3,13 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::associated_data::CheckpointAt;
-use super::documents::{open_document, seal_document};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::Value;
 use crate::domain::checkpoints::history::Base;
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};
+use crate::storage::content::associated_data::CheckpointAt;
+use crate::storage::content::documents::{open_document, seal_document};
 
 #[derive(Serialize, Deserialize)]
 struct Document {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
+use super::value_parts::NamedParts;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{
@@ -21,12 +22,11 @@ use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::Channel;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::chunk_memory::ChunkMemory;
-use crate::storage::documents::seal_documents;
-use crate::storage::sealing::Sealer;
-use crate::storage::short_work::run_sized;
-use crate::storage::value_parts::NamedParts;
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::content::documents::seal_documents;
+use crate::storage::content::sealing::Sealer;
+use crate::storage::content::short_work::run_sized;
 
 /// Seals one commit, without the chunks that its scope is known to have. `named` is what its parts stand for. Pure CPU work: run it in the caller's task, not
 /// in the batch's. A large one leaves the async worker to other tasks meanwhile.

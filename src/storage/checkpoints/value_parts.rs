@@ -12,13 +12,6 @@ use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
 use subtle::ConstantTimeEq as _;
 
-use super::access::{Access, Accessible, SqlRow, SqlValue, lock_scope, rows_named};
-use super::chunk_memory::ChunkMemory;
-use super::contents::put_chunks;
-use super::objects::pack_prefetch::PackPrefetch;
-use super::opening::{Chunks, StoredValue};
-use super::owner_macs::OwnerRow;
-use super::thread_filter::OwnedThread;
 use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, NAME_BYTES, Name, Part, leaves_only};
 use crate::domain::caller::Caller;
@@ -30,7 +23,13 @@ use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::contents::seal_slice;
+use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::content::opening::{Chunks, StoredValue};
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue, lock_scope, rows_named};
+use crate::storage::files::contents::{put_chunks, seal_slice};
+use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Chunks in a part of an answer: of at most 256 KiB each.
 const CHUNKS_READ: usize = 16;
@@ -348,7 +347,7 @@ impl<T: Accessible> ValuePartStorage for T {
         }
         Err(Error::Unavailable {
             detail: "the value was moved again and again while it was read".into(),
-            retry_after: super::objects::packs::COME_BACK,
+            retry_after: crate::storage::objects::packs::COME_BACK,
         })
     }
 }

@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use bytes::Bytes;
 
 use super::associated_data::{ValueRow, of_chunk};
-use super::objects::pack_location::PackLocation;
-use super::value_parts::names_of_parts;
 use crate::content::encrypted::scope_of;
 use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
@@ -15,6 +13,8 @@ use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};
+use crate::storage::checkpoints::value_parts::names_of_parts;
+use crate::storage::objects::pack_location::PackLocation;
 
 /// Chunks of an answer, opened.
 #[derive(Default)]

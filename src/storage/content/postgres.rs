@@ -2,12 +2,12 @@
 
 use sqlx::Row;
 
-use super::connection::Connection;
-use super::pack_writes::release;
+use super::reachability::Reachability;
 use crate::domain::{Error, Result};
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
-use crate::storage::reachability::Reachability;
+use crate::storage::objects::postgres::pack_writes::release;
+use crate::storage::postgres::connection::Connection;
 
 /// Lists of the scope's values: of manifests, of the writes of all threads that hold the scope, of items with their earlier
 /// versions, of contents of files, and of the entries of a session.
@@ -49,7 +49,7 @@ order by kind, no, start_at
 
 /// Removes manifests that no checkpoint of a holder shows and chunks that no value names, and raises the epoch.
 /// Six round trips, one more where packed chunks go.
-pub(super) async fn collect(
+pub(in crate::storage) async fn collect(
     connection: &mut Connection,
     tenant: &str,
     scope_id: i64,
@@ -88,7 +88,7 @@ pub(super) async fn collect(
 }
 
 /// Lists of what of the scope packs may hold, oldest value first.
-pub(super) async fn lists_in_order(
+pub(in crate::storage) async fn lists_in_order(
     connection: &mut Connection,
     tenant: &str,
     scope_id: i64,

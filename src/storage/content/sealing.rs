@@ -7,7 +7,6 @@ use bytes::Bytes;
 
 use super::associated_data::{ValueRow, of_chunk};
 use super::chunk_memory::Known;
-use super::value_parts::{NamedParts, StoredPart, check_count};
 use crate::content::chunking::split;
 use crate::content::cipher::AssociatedData;
 use crate::content::envelope::seal_plain;
@@ -18,6 +17,7 @@ use crate::domain::checkpoints::checkpoint::{InParts, Value};
 use crate::domain::checkpoints::prepared::{Chunk, Sealed};
 use crate::domain::limits::LIMITS;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::checkpoints::value_parts::{NamedParts, StoredPart, check_count};
 
 /// Seals the values of one commit, and each of their chunks once.
 pub struct Sealer<'a> {
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::content::cipher::Cipher;
     use crate::domain::names::Tag;
-    use crate::storage::opening::{Chunks, StoredValue, open_value};
+    use crate::storage::content::opening::{Chunks, StoredValue, open_value};
 
     const SCOPE: i64 = 7;
     const ROW: ValueRow<'_> = ValueRow::Version(11);

@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::MutexGuard;
 
-use super::rights::RightsMemory;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::scheduling::turns::Turns;
+use crate::storage::tokens::rights::RightsMemory;
 
 /// How often a key that encrypts is looked for in the database: one that was destroyed is forgotten by then.
 const TRUSTED: Duration = Duration::from_secs(2);

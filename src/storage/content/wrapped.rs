@@ -1,9 +1,9 @@
 //! Wraps and unwraps the secrets in the database with a master key from outside, where there is one. Every table with secrets is registered
 //! here, so that changing the master key forgets none.
 
-use super::access::{Accessible, SqlRow, SqlValue};
 use crate::content::master_key::{MasterKeys, WrapError, fingerprint_of};
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Accessible, SqlRow, SqlValue};
 
 /// A table with secrets. Its column `master` has the fingerprint of the master key that wraps one; empty: it is not wrapped.
 #[derive(Debug)]

@@ -3,12 +3,12 @@
 
 use async_trait::async_trait;
 
-use super::objects::Objects;
-use super::rights::RightsMemory;
 pub use super::sql_row::{SqlRow, SqlValue};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
+use crate::storage::objects::Objects;
+use crate::storage::tokens::rights::RightsMemory;
 
 /// Rows that a page looks at, and bytes after which it ends; a larger row is a page of its own.
 pub const PAGE_ROWS: i64 = 256;
@@ -25,7 +25,7 @@ pub struct Dialect {
     pub thread_of_holder: &'static str,
     /// `{holder}`: how `threads t` is called in `scope_holders`.
     pub holder: &'static str,
-    /// `{map}`: three columns with the map of a checkpoint, for [`super::doctor::maps`].
+    /// `{map}`: three columns with the map of a checkpoint, for [`crate::storage::maintenance::doctor::maps`].
     pub map: &'static str,
     /// `{map_bytes}`: what the map takes.
     pub map_bytes: &'static str,

@@ -3,9 +3,9 @@
 
 use sqlx::sqlite::SqliteError;
 
-use super::postgres::failure;
-use super::sqlite::errors;
 use crate::domain::Error;
+use crate::storage::postgres::failure;
+use crate::storage::sqlite::errors;
 
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {

@@ -23,7 +23,7 @@ pub struct Migration {
 /// All of one engine, in order. Each is a file with one name in the folders of both engines.
 macro_rules! migrations {
     ($engine:literal) => {
-        $crate::storage::migrations::migrations!($engine;
+        $crate::storage::db::migrations::migrations!($engine;
             "0001_foundation", "0002_retention", "0003_objects", "0004_tokens", "0005_encryption", "0006_rows", "0007_quotas_audit",
             "0008_owned_threads", "0009_items", "0010_vectors", "0011_item_history", "0012_words", "0013_item_changes", "0014_files",
             "0015_sessions", "0016_contents", "0017_item_puts", "0018_snapshots", "0019_archives", "0020_key_hashes",
@@ -32,13 +32,13 @@ macro_rules! migrations {
         )
     };
     ($engine:literal; $($file:literal),*) => {
-        &[$($crate::storage::migrations::Migration::new(
+        &[$($crate::storage::db::migrations::Migration::new(
             $file,
             include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/", $engine, "/", $file, ".sql")),
         )),*]
     };
 }
-pub(super) use migrations;
+pub(in crate::storage) use migrations;
 
 impl Migration {
     pub const fn new(file: &'static str, text: &'static str) -> Self {

@@ -6,9 +6,9 @@ use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value};
 use crate::domain::checkpoints::history::Base;
 use crate::domain::export::records::{ThreadBase, ThreadWrite};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, SqlRow};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::base_document::open_base;
+use crate::storage::checkpoints::base_document::open_base;
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::db::access::{Access, SqlRow};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 
 /// Pending sends of a removed parent. $3 namespace, $4 the parent.

@@ -4,8 +4,8 @@ use super::items_put::{Batch, untagged};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::export::items::StoredItem;
-use crate::storage::access::Dialect;
-use crate::storage::contents::Roots;
+use crate::storage::db::access::Dialect;
+use crate::storage::files::contents::Roots;
 use crate::storage::sessions::rows::{bytes, number};
 
 /// One transaction for those that come together. The number is among the leftovers. Their words are made when they are

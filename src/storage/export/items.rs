@@ -11,11 +11,11 @@ use crate::domain::store::item::{Address, Key};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::{FieldVector, Model, NewVectors, Vector};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
-use crate::storage::items::heads::{Noted, open as open_head};
-use crate::storage::items::{namespaces, row_of};
+use crate::storage::content::opening::Chunks;
+use crate::storage::db::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::Chunks;
+use crate::storage::store::heads::{Noted, open as open_head};
+use crate::storage::store::{namespaces, row_of};
 
 const KEY: &str =
     "namespace, key, version, updated_at, ttl_micros, scope_id, file_head, content_id";

@@ -21,10 +21,10 @@ use crate::domain::store::batch::PreparedValue;
 use crate::domain::store::item::{Address, ChangeItem, KeptContent, NewValue};
 use crate::domain::store::vector::NewVectors;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Dialect, SqlValue, lock_scope};
-use crate::storage::contents::Roots;
-use crate::storage::items::{Target, namespaces, needs_content, prepare};
+use crate::storage::db::access::{Access, Dialect, SqlValue, lock_scope};
+use crate::storage::files::contents::Roots;
 use crate::storage::sessions::rows::{Rows, bytes, number};
+use crate::storage::store::{Target, namespaces, needs_content, prepare};
 
 const FOUND: &str = "select version from items where tenant = $1 and {this_item} {lock}";
 

@@ -18,8 +18,6 @@ mod values;
 
 use async_trait::async_trait;
 
-use super::access::Access;
-use super::contents::Roots;
 use super::sessions::SessionEngine;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -32,6 +30,8 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::store::item::Address;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
+use crate::storage::db::access::Access;
+use crate::storage::files::contents::Roots;
 
 #[async_trait]
 impl<T: SessionEngine> ExportStorage for T {

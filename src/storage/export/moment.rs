@@ -1,7 +1,7 @@
 //! Reads a noun in several transactions as of one moment: its row tells whether it changed meanwhile.
 
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, SqlRow, SqlValue};
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 
 /// Attempts before a noun is read in one transaction.
 pub const ATTEMPTS: u32 = 4;

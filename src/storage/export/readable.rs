@@ -8,9 +8,9 @@ use crate::domain::names::ThreadId;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::namespace::Namespace;
-use crate::storage::access::{Accessible, SqlRow, SqlValue};
-use crate::storage::damage::{Keys, thread_ids};
-use crate::storage::items::namespaces;
+use crate::storage::db::access::{Accessible, SqlRow, SqlValue};
+use crate::storage::db::damage::{Keys, thread_ids};
+use crate::storage::store::namespaces;
 
 const NAMES_PER_PAGE: i64 = 500;
 

@@ -12,14 +12,14 @@ use crate::domain::export::records::{
     ThreadBase, ThreadCheckpoint, ThreadHead, ThreadRecord, ThreadSink, ThreadValue,
 };
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page, rows_named};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::channel_map::Entry;
-use crate::storage::doctor::read_map;
-use crate::storage::documents::open_documents;
+use crate::storage::checkpoints::channel_map::Entry;
+use crate::storage::checkpoints::prepare::channels_of;
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::documents::open_documents;
+use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page, rows_named};
+use crate::storage::maintenance::doctor::read_map;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::prepare::channels_of;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Values that are in memory at one time, put together; a larger one is alone.
 const VALUES_BYTES: i64 = 8 << 20;

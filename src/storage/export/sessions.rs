@@ -10,8 +10,8 @@ use crate::domain::export::records::{
 };
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
-use crate::storage::associated_data::ValueRow;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sessions::open_title;
 use crate::storage::sessions::rows::check_row;

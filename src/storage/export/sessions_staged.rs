@@ -12,13 +12,12 @@ use crate::domain::clock::{Clock, random_id};
 use crate::domain::export::records::{Existing, SessionHead, SessionRecord, Staged};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
-use crate::storage::chunk_memory::Known;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::sealing::Sealer;
-use crate::storage::sessions::former;
+use crate::storage::content::chunk_memory::Known;
+use crate::storage::content::sealing::Sealer;
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 use crate::storage::sessions::rows::{Rows, bytes, number};
-use crate::storage::sessions::{seal_entry, seal_title};
+use crate::storage::sessions::{former, seal_entry, seal_title};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 const FOUND: &str = "
 select s.session_no, s.scope_id from sessions s where s.tenant = $1 and s.kind = $2 and s.key = $3";

@@ -7,9 +7,9 @@ use crate::content::keys::TenantSecret;
 use crate::domain::clock::{random_hex, random_id};
 use crate::domain::export::records::{Existing, Staged, ThreadHead};
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
-use crate::storage::owner_macs::OwnerRow;
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 use crate::storage::sessions::rows::{Rows, bytes, number};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// What is there now. $1 tenant, $2 thread.
 const FOUND: &str = "

@@ -16,15 +16,15 @@ use crate::domain::export::records::{
     Staged, ThreadBase, ThreadCheckpoint, ThreadRecord, ThreadValue, ThreadWrite,
 };
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Dialect, SqlValue};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::base_document::seal_base;
-use crate::storage::channel_map::{Entry, pack};
-use crate::storage::chunk_memory::Known;
-use crate::storage::contents::put_chunks;
-use crate::storage::documents::seal_documents;
-use crate::storage::prepare::{channel_key, describe, version_key};
-use crate::storage::sealing::Sealer;
+use crate::storage::checkpoints::base_document::seal_base;
+use crate::storage::checkpoints::channel_map::{Entry, pack};
+use crate::storage::checkpoints::prepare::{channel_key, describe, version_key};
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::chunk_memory::Known;
+use crate::storage::content::documents::seal_documents;
+use crate::storage::content::sealing::Sealer;
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue};
+use crate::storage::files::contents::put_chunks;
 use crate::storage::sessions::rows::{Rows, bytes, number};
 
 /// Chunks of one statement.

@@ -6,10 +6,10 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part};
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::Value;
-use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
-use crate::storage::associated_data::ValueRow;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::content::opening::{Chunks, StoredValue, open_value, parts_of};
+use crate::storage::db::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::{Chunks, StoredValue, open_value, parts_of};
 
 /// Columns of manifests and of writes that make a value.
 pub const COLUMNS: &str = "tag, size_bytes, digest, body, parts";

@@ -4,8 +4,6 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::items::{literal, places};
-use super::{PostgresStorage, failure};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::files::storage::{FilePage, FileStorage, KeyRange, ListFiles, Removed};
@@ -13,7 +11,9 @@ use crate::domain::store::batch::Idempotency;
 use crate::domain::store::item::Key;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::storage::items::heads::{Head, ListedFile, Noting, number_of, page};
+use crate::storage::postgres::{PostgresStorage, failure};
+use crate::storage::store::heads::{Head, ListedFile, Noting, number_of, page};
+use crate::storage::store::postgres::items::{literal, places};
 
 /// The range ends with a value: a plan is made without values, and `or` in it would be gone through to the end of the namespace.
 const LIST: &str = "

@@ -5,8 +5,6 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::SqliteStorage;
-use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -14,8 +12,10 @@ use crate::domain::files::storage::{FilePage, FileStorage, KeyRange, ListFiles, 
 use crate::domain::store::batch::Idempotency;
 use crate::domain::store::item::Key;
 use crate::domain::store::namespace::Namespace;
-use crate::storage::items::heads::{Head, ListedFile, Noting, number_of, page};
-use crate::storage::items::namespaces;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::store::heads::{Head, ListedFile, Noting, number_of, page};
+use crate::storage::store::namespaces;
 
 /// All but the size comes from the index; the size only of what is to be opened.
 const LIST: &str = "

@@ -3,12 +3,12 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::scheduling::background_tasks::{
     BackgroundTaskStorage, DEATHS_COUNT, Kind, Parked, Running, Standing,
 };
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 
 const REASON: &str = "the process ended while it ran alone";
 

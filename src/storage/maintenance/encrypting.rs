@@ -3,21 +3,21 @@
 
 use std::collections::HashSet;
 
-use super::access::{Access, Accessible, Source, SqlValue, page, rows_named};
-use super::items::encrypting::encrypt_items;
-use super::objects::packs::{PackStorage, Scope};
-use super::owner_signing::sign;
-use super::reachability::Reachability;
 use super::resealing::{Change, Resealer, seal_all_again};
-use super::sessions::encrypting::encrypt_sessions;
-use super::snapshots::encrypting::encrypt_documents;
-use super::tenant_keys::{Keys, opened, put};
-use super::wrapped::rotate;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::content::parts::Name;
 use crate::domain::clock::Clock;
 use crate::domain::{Error, Result};
+use crate::storage::content::reachability::Reachability;
+use crate::storage::content::wrapped::rotate;
+use crate::storage::db::access::{Access, Accessible, Source, SqlValue, page, rows_named};
+use crate::storage::objects::packs::{PackStorage, Scope};
+use crate::storage::sessions::encrypting::encrypt_sessions;
+use crate::storage::snapshots::encrypting::encrypt_documents;
+use crate::storage::store::encrypting::encrypt_items;
+use crate::storage::tenants::tenant_keys::{Keys, opened, put};
+use crate::storage::tokens::owner_signing::sign;
 
 /// Tenants whose content is not all encrypted, or whose owners have no MACs.
 const TENANTS: &str =
@@ -196,7 +196,7 @@ impl Move<'_> {
         }
         let scope = Scope { tenant: self.tenant.to_owned(), id: scope_id };
         let secrets = (&self.keys.plain(), &secret);
-        super::objects::packer::encrypt(
+        crate::storage::objects::packer::encrypt(
             self.engine.objects(),
             self.packs,
             &scope,

@@ -5,15 +5,15 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 
-use super::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
-use super::associated_data::{CheckpointAt, ValueRow, of_chunk};
-use super::documents::{BASE_PREFIX_BYTES, DOCUMENTS_PREFIX_BYTES};
 use crate::content::cipher::{AssociatedData, Cipher};
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::envelope::{EnvelopeError, is_plain};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::{Error, Result};
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow, of_chunk};
+use crate::storage::content::documents::{BASE_PREFIX_BYTES, DOCUMENTS_PREFIX_BYTES};
+use crate::storage::db::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 
 /// Rows that one statement changes. Lists are filled up to it, so that the text of a statement stays the same.
 const ROWS_TOGETHER: usize = 64;

@@ -13,7 +13,7 @@ use crate::content::encrypted::scope_of;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::{Error, Result};
-use crate::storage::opening::open_chunk;
+use crate::storage::content::opening::open_chunk;
 
 /// A request costs what these many bytes cost, so they are read along.
 const GAP_BYTES_MAX: u32 = 64 << 10;

@@ -8,7 +8,9 @@ pub mod pack_location;
 pub mod pack_prefetch;
 pub mod packer;
 pub mod packs;
+pub mod postgres;
 pub mod reading;
+pub mod sqlite;
 mod store;
 
 use std::collections::HashMap;
@@ -26,8 +28,8 @@ use self::packs::{PackStorage, Scope};
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
-use crate::storage::redis::Redis;
-use crate::storage::resealing::moved_chunk;
+use crate::storage::content::redis::Redis;
+use crate::storage::maintenance::resealing::moved_chunk;
 
 /// Reads from the store that run at one time, over all requests.
 const READS_MAX: usize = 32;

@@ -14,7 +14,7 @@ use super::packs::COME_BACK;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::{Error, Result};
-use crate::storage::opening::Chunks;
+use crate::storage::content::opening::Chunks;
 
 /// Rounds of one operation: each finds all that the ones before led to, unless the packer moves it in between.
 const ROUNDS_MAX: u32 = 8;

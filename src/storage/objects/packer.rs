@@ -18,7 +18,7 @@ use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::of_chunk;
+use crate::storage::content::associated_data::of_chunk;
 
 const MINUTE: Micros = 60 * 1_000_000;
 const DAY: Micros = 24 * 60 * MINUTE;

@@ -13,8 +13,8 @@ use super::PostgresStorage;
 use super::servers::Servers;
 use crate::domain::scheduling::background_tasks::Running;
 use crate::domain::{Error, Result};
-use crate::storage::access::Access;
-use crate::storage::background_tasks::Living;
+use crate::storage::db::access::Access;
+use crate::storage::maintenance::background_tasks::Living;
 
 /// Any fixed number, for locks that only show life.
 const LOCK: i32 = 0x6c69_7665;

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Executor, Row};
 use super::connection::Connection;
 use super::pool::Pool;
 use crate::domain::{Error, Result};
-use crate::storage::migrations::{Applied, History, Migration, SCHEMA_MIN, migrations};
+use crate::storage::db::migrations::{Applied, History, Migration, SCHEMA_MIN, migrations};
 
 const MIGRATIONS: &[Migration] = migrations!("postgres");
 

@@ -1,72 +1,26 @@
 //! Implements the storage on PostgreSQL 14 and later, for production. It uses arrays and UNNEST, one statement per operation, and needs no
 //! extension.
 
-mod batch;
-mod batch_sql;
-mod checkpoints;
-mod chunks;
-mod connection;
-mod content;
-mod copy;
-mod copy_packed;
+pub(in crate::storage) mod connection;
 pub mod database_url;
-mod doctor;
-mod erasure;
-pub(super) mod failure;
-mod feeds;
-mod files;
-mod first_connection;
-mod garbage;
-mod item_chunks;
-mod item_declared;
-mod item_erasure;
-mod item_filter;
-mod item_history;
-mod item_namespaces;
-mod item_near;
-mod item_puts;
-mod item_search;
-mod item_statement;
-mod item_vectors;
-mod item_words;
-mod item_writes;
-mod items;
-mod known_threads;
-mod leases;
-mod list;
-mod list_details;
-mod living;
-mod migrate;
+pub(in crate::storage) mod failure;
+pub(in crate::storage) mod first_connection;
+pub(in crate::storage) mod living;
+pub(in crate::storage) mod migrate;
 pub mod notices;
-mod other_servers;
-mod pack_writes;
-mod packs;
-mod pool;
-mod prober;
-mod read_sql;
-mod removal;
-mod retention;
-mod retention_estimate;
-mod row_security;
-mod runs;
-mod servers;
-mod sessions;
-mod snapshots;
-mod sql_roles;
-mod threads;
+pub(in crate::storage) mod other_servers;
+pub(in crate::storage) mod pool;
+pub(in crate::storage) mod prober;
+pub(in crate::storage) mod row_security;
+pub(in crate::storage) mod servers;
 pub mod tls;
-mod values;
-mod vector_indexes;
-mod write_check;
-
+pub(in crate::storage) mod write_check;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sqlx::Row;
 
-use self::known_threads::KnownThreads;
-use self::vector_indexes::VectorIndexes;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{Commit, ListQuery, Target};
@@ -84,49 +38,52 @@ use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::threads::retention::{PruneRequest, Pruned};
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
-use crate::storage::chunk_memory::ChunkMemory;
-use crate::storage::contents;
-use crate::storage::credentials::sweep_credentials;
-use crate::storage::encrypting::encrypt;
-use crate::storage::items::models::ModelMemory;
+use crate::storage::checkpoints::postgres::{batch_sql, read_sql};
+use crate::storage::checkpoints::prepare::prepare;
+use crate::storage::checkpoints::value_parts::named_in;
+use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::content::secret_memory::{Memory, SecretMemory};
+use crate::storage::content::wrapped::rotate;
+use crate::storage::files::contents;
+use crate::storage::maintenance::encrypting::encrypt;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
-use crate::storage::prepare::prepare;
-use crate::storage::secret_memory::{Memory, SecretMemory};
 use crate::storage::sessions::SessionMemory;
-use crate::storage::tenant_keys::{destroy, given, secret_of};
-use crate::storage::value_parts::named_in;
-use crate::storage::wrapped::rotate;
+use crate::storage::store::models::ModelMemory;
+use crate::storage::store::postgres::vector_indexes::VectorIndexes;
+use crate::storage::tenants::tenant_keys::{destroy, given, secret_of};
+use crate::storage::threads::postgres::known_threads::KnownThreads;
+use crate::storage::tokens::credentials::sweep_credentials;
 
 /// One for the poll of keys, one for a key that is looked up.
 const FIRST_CONNECTIONS: usize = 2;
 /// The tenant in the collation of every index on hot tables that is no primary key. A statement that asks for it in this form is
 /// planned by such an index, and no look-up by primary key is (`migrations/postgres/0026_index_choice.sql`).
-const TENANT_IN_INDEX: &str = "tenant collate \"POSIX\"";
+pub(in crate::storage) const TENANT_IN_INDEX: &str = "tenant collate \"POSIX\"";
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
 
 pub struct PostgresStorage {
-    pool: pool::Pool,
-    searches: pool::SearchPool,
+    pub(in crate::storage) pool: pool::Pool,
+    pub(in crate::storage) searches: pool::SearchPool,
     /// For keys and readiness: without the keys nobody is let in, so they do not wait for data.
-    first: pool::Pool,
-    statements: batch_sql::Statements,
-    reads: read_sql::ReadStatements,
-    secrets: SecretMemory,
-    known: KnownThreads,
+    pub(in crate::storage) first: pool::Pool,
+    pub(in crate::storage) statements: batch_sql::Statements,
+    pub(in crate::storage) reads: read_sql::ReadStatements,
+    pub(in crate::storage) secrets: SecretMemory,
+    pub(in crate::storage) known: KnownThreads,
     /// Threads that were seen with delta channels.
-    delta_threads: KnownThreads,
+    pub(in crate::storage) delta_threads: KnownThreads,
     /// Threads that were read without meeting a split value.
-    whole_threads: KnownThreads,
-    chunks: ChunkMemory,
+    pub(in crate::storage) whole_threads: KnownThreads,
+    pub(in crate::storage) chunks: ChunkMemory,
     /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
-    roots: moka::sync::Cache<(String, String), i64>,
-    root_turns: Turns,
-    objects: Option<Arc<Objects>>,
-    models: ModelMemory,
-    sessions: SessionMemory,
-    vector_indexes: VectorIndexes,
+    pub(in crate::storage) roots: moka::sync::Cache<(String, String), i64>,
+    pub(in crate::storage) root_turns: Turns,
+    pub(in crate::storage) objects: Option<Arc<Objects>>,
+    pub(in crate::storage) models: ModelMemory,
+    pub(in crate::storage) sessions: SessionMemory,
+    pub(in crate::storage) vector_indexes: VectorIndexes,
     life: living::Life,
 }
 
@@ -169,7 +126,7 @@ impl PostgresStorage {
 
     /// The tenant's secret; one round trip the first time this process meets the tenant. With encryption see
     /// [`tenant_keys::secret_of`].
-    async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
+    pub(in crate::storage) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
         let (_turn, known) = match self.secrets.look_up(tenant) {
             Memory::Trusted(secret) => return Ok(secret),
             Memory::Unknown => {
@@ -230,7 +187,7 @@ impl PostgresStorage {
     }
 
     /// Drops the idle connections when one broke: they are most likely dead too.
-    fn clear_pool_on_loss<T>(&self, result: Result<T>) -> Result<T> {
+    pub(in crate::storage) fn clear_pool_on_loss<T>(&self, result: Result<T>) -> Result<T> {
         if matches!(result, Err(Error::Unavailable { .. })) {
             self.clear_pools();
         }
@@ -360,7 +317,9 @@ impl Engine for PostgresStorage {
     }
 
     async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report> {
-        self.clear_pool_on_loss(crate::storage::doctor::examine(self, request, progress).await)
+        self.clear_pool_on_loss(
+            crate::storage::maintenance::doctor::examine(self, request, progress).await,
+        )
     }
 
     async fn rotate_master_key(&self) -> Result<u64> {

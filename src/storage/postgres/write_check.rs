@@ -7,7 +7,7 @@ use crate::domain::{Error, Result};
 const BYTES: usize = 256 << 10;
 
 /// Adds a chunk of nobody and takes it back: a commit would add nothing to what that tells.
-pub(super) async fn try_write(pool: &Pool) -> Result<()> {
+pub(in crate::storage) async fn try_write(pool: &Pool) -> Result<()> {
     let mut connection = pool.get().await?;
     connection.open("begin").await?;
     let added =

@@ -9,8 +9,8 @@ use super::rows::{Rows, bytes, number};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part};
 use crate::domain::Result;
-use crate::storage::access::{Access, Dialect};
-use crate::storage::opening::{Chunks, parts_of};
+use crate::storage::content::opening::{Chunks, parts_of};
+use crate::storage::db::access::{Access, Dialect};
 
 /// Chunks, each with its scope.
 type Names = BTreeSet<(i64, Name)>;

@@ -8,8 +8,8 @@ use crate::content::cipher::{AssociatedData, Cipher};
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
-use crate::storage::associated_data::ValueRow;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page};
 
 /// Rows of a table, and how one of them is changed. The first columns say where it stands, as many as `first` has.
 pub(in crate::storage) struct Rows {

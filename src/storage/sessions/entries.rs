@@ -21,9 +21,9 @@ use crate::domain::sessions::storage::FindDocuments;
 use crate::domain::sessions::{Content, Document, Entry};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Dialect, SqlRow, SqlValue};
-use crate::storage::associated_data::ValueRow;
-use crate::storage::opening::{Chunks, StoredValue, open_value};
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::content::opening::{Chunks, StoredValue, open_value};
+use crate::storage::db::access::{Access, Dialect, SqlRow, SqlValue};
 
 /// An entry as its row has it.
 pub struct StoredEntry {

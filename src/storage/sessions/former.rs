@@ -11,7 +11,7 @@ use super::rows::{Rows, number};
 use crate::domain::sessions::ledger::{Batch, LogKey, State};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Dialect, SqlValue};
+use crate::storage::db::access::{Access, Dialect, SqlValue};
 
 const LATER: &str = "
 on conflict (tenant, thread_id) do update set deleted_at = excluded.deleted_at, owner = excluded.owner,
@@ -166,7 +166,7 @@ async fn streams(
 ) -> Result<HashMap<String, LiveStream>> {
     let rows = access.rows(STREAMS, &[tenant.into(), session_no.into()]).await?;
     let damaged = |_| Error::Integrity("the name of a stream is damaged".into());
-    let stream = |row: &crate::storage::access::SqlRow| {
+    let stream = |row: &crate::storage::db::access::SqlRow| {
         let name = String::from_utf8(row.bytes(0)?.to_vec()).map_err(damaged)?;
         let last_entry_no = row.optional_integer(5)?;
         let [log_no, head, era, floor] = [1, 2, 3, 4].map(|at| row.integer(at));

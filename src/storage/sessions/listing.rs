@@ -17,7 +17,7 @@ use crate::domain::sessions::storage::{Described, ListSessions};
 use crate::domain::sessions::{Document, Session, Stream};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::access::{SqlRow, SqlValue};
+use crate::storage::db::access::{SqlRow, SqlValue};
 
 const COLUMNS: &str = "s.key, s.scope_id, s.user_id, s.agent, s.title, s.created_at";
 

@@ -6,9 +6,11 @@ pub mod encrypting;
 mod entries;
 pub mod former;
 mod listing;
+pub(in crate::storage) mod postgres;
 pub mod removal;
 pub mod rows;
 mod sealing;
+pub(in crate::storage) mod sqlite;
 mod state;
 mod statements;
 mod writing;
@@ -18,8 +20,6 @@ pub use self::sealing::{open_title, seal_entry, seal_title};
 use async_trait::async_trait;
 use moka::sync::Cache;
 
-use super::access::{Access, Accessible};
-use super::chunk_memory::ChunkMemory;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -34,6 +34,8 @@ use crate::domain::sessions::{Content, Document, Session, Stream};
 use crate::domain::storage::BatchError;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
+use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::db::access::{Access, Accessible};
 
 /// An entry takes about 200 bytes.
 const SESSIONS_MAX: u64 = 200_000;

@@ -2,12 +2,12 @@
 
 use async_trait::async_trait;
 
-use super::PostgresStorage;
+use super::{SessionEngine, SessionMemory};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
-use crate::storage::access::{Access, Accessible};
-use crate::storage::chunk_memory::ChunkMemory;
-use crate::storage::sessions::{SessionEngine, SessionMemory};
+use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::db::access::{Access, Accessible};
+use crate::storage::postgres::PostgresStorage;
 
 #[async_trait]
 impl SessionEngine for PostgresStorage {

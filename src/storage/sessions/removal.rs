@@ -8,7 +8,7 @@ use crate::domain::clock::Micros;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::domain::tokens::grants::Action;
-use crate::storage::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 
 /// Sessions that one transaction cuts off.
 const SLICE_SESSIONS: i64 = 100;

@@ -8,8 +8,8 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::tokens::grants::Action;
-use crate::storage::access::{Dialect, SqlRow, SqlValue};
-use crate::storage::owner_macs::OwnerRow;
+use crate::storage::db::access::{Dialect, SqlRow, SqlValue};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 #[derive(Debug, Default)]
 pub struct Rows {

@@ -16,9 +16,9 @@ use crate::domain::sessions::change::{
 };
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::ValueRow;
-use crate::storage::chunk_memory::Known;
-use crate::storage::sealing::Sealer;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::content::chunk_memory::Known;
+use crate::storage::content::sealing::Sealer;
 
 /// Entries up to this size stay in their row.
 const WHOLE_BYTES_MAX: usize = 32 << 10;

@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 
-use super::SqliteStorage;
-use super::connection::SESSIONS;
+use super::{SessionEngine, SessionMemory};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
-use crate::storage::access::Access;
-use crate::storage::chunk_memory::ChunkMemory;
-use crate::storage::sessions::{SessionEngine, SessionMemory};
+use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::db::access::Access;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::SESSIONS;
 
 #[async_trait]
 impl SessionEngine for SqliteStorage {

@@ -10,8 +10,8 @@ use super::rows::{Rows, bytes, number, session_of_row};
 use crate::domain::sessions::change::Done;
 use crate::domain::sessions::ledger::{Batch, LogKey, LogRow, SessionRow, State};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Dialect, SqlRow, SqlValue};
-use crate::storage::owner_macs::{OwnerRow, Secrets};
+use crate::storage::db::access::{Access, Dialect, SqlRow, SqlValue};
+use crate::storage::tokens::owner_macs::{OwnerRow, Secrets};
 
 /// How often scopes are locked before the batch begins anew.
 const LOCKS_MAX: usize = 4;

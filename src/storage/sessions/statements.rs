@@ -8,8 +8,8 @@ use super::rows::{Rows, bytes, number};
 use crate::content::keys::TenantSecret;
 use crate::domain::sessions::ledger::{Batch, Effects, SessionRow};
 use crate::domain::sessions::name::SessionName;
-use crate::storage::access::{Dialect, SqlValue};
-use crate::storage::owner_macs::{OwnerRow, Secrets};
+use crate::storage::db::access::{Dialect, SqlValue};
+use crate::storage::tokens::owner_macs::{OwnerRow, Secrets};
 
 /// The first returns a row for each session.
 pub fn statements(

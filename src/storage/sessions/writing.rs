@@ -10,8 +10,8 @@ use crate::domain::sessions::change::PreparedChange;
 use crate::domain::sessions::ledger::{Batch, Effects, Outcome, settle};
 use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
-use crate::storage::access::Access;
-use crate::storage::owner_macs::secrets_of;
+use crate::storage::db::access::Access;
+use crate::storage::tokens::owner_macs::secrets_of;
 
 /// One transaction. Round trips on PostgreSQL: begin, scope locks, state, rows, commit.
 pub async fn write<T: SessionEngine>(

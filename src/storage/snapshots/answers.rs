@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::restore::again;
 use crate::domain::caller::Caller;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, SqlValue};
+use crate::storage::db::access::{Access, SqlValue};
 
 /// Key and digest of a request.
 pub type Asked = (String, [u8; 32]);

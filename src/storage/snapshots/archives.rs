@@ -19,11 +19,11 @@ use crate::domain::snapshots::archives::{
     ARCHIVE, ATTEMPT, Archive, ArchiveId, ArchiveStorage, Arrived, WorkspaceName,
 };
 use crate::domain::{Error, Result};
-use crate::storage::access::{
+use crate::storage::content::documents::{open_document, seal_document};
+use crate::storage::db::access::{
     Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope, rows_named,
 };
-use crate::storage::contents::{drop_content, drop_unshown, place_slices};
-use crate::storage::documents::{open_document, seal_document};
+use crate::storage::files::contents::{drop_content, drop_unshown, place_slices};
 
 /// Contents of one transaction: each may have some thousand rows.
 const SLICE_ARCHIVES: i64 = 4;
@@ -122,7 +122,7 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         place_slices(&mut *access, self.dialect(), &place, (ATTEMPT, arrived.size_bytes)).await?;
         let size = i64::try_from(arrived.size_bytes).unwrap_or(i64::MAX);
         let row = [size.into(), SqlValue::from(&digest[..]), now.into()];
-        access.rows(crate::storage::contents::FINISH, &[&place[..], &row].concat()).await?;
+        access.rows(crate::storage::files::contents::FINISH, &[&place[..], &row].concat()).await?;
         let found = access.rows(OF_SCOPE, &place).await?;
         let row = found.first().ok_or(Error::NotFound(ARCHIVE))?;
         let (scope_id, workspace) = (row.integer(0)?, row.text(1)?.to_owned());

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::documents::{open_document, seal_document};
+use crate::storage::content::documents::{open_document, seal_document};
 
 pub(super) fn aad<R>(number: i64, id: &str, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
     act(AssociatedData { scope_id: number, noun: "snapshot", row: &[id.as_bytes()] })

@@ -8,8 +8,8 @@ use super::document::{aad, are_plain, seal_labels};
 use crate::content::cipher::Cipher;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
-use crate::storage::documents::BASE_PREFIX_BYTES;
+use crate::storage::content::documents::BASE_PREFIX_BYTES;
+use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page};
 use crate::storage::sessions::encrypting::{Rows, encrypt_rows, encrypted};
 
 const DOCUMENTS: Rows = Rows {

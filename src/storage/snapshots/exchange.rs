@@ -8,9 +8,9 @@ use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::ThreadMove;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Dialect, SqlValue, lock_scope};
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::db::access::{Access, Dialect, SqlValue, lock_scope};
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// A thread that is restored.
 pub struct Exchange<'a> {

@@ -15,9 +15,9 @@ use crate::domain::tenants::audit::Act;
 use crate::domain::threads::thread::THREAD;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, SqlValue, lock_scope};
-use crate::storage::audit_rows::record;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::db::access::{Access, SqlValue, lock_scope};
+use crate::storage::tenants::audit_rows::record;
+use crate::storage::threads::thread_filter::OwnedThread;
 
 /// $1 tenant, $2 thread key, $3 namespace, $4 checkpoint: the ids that stay of the namespace.
 const WAY: &str = "with recursive way (id, parent) as (

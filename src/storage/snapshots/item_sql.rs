@@ -1,8 +1,8 @@
 //! Defines the engines' SQL for a snapshot's items. Statements name it as `{name}`; `items.rs` decides which rows.
 
 use crate::domain::store::namespace::Namespace;
-use crate::storage::access::{Dialect, SqlValue};
-use crate::storage::items::namespaces;
+use crate::storage::db::access::{Dialect, SqlValue};
+use crate::storage::store::namespaces;
 
 /// What differs.
 #[derive(Debug)]

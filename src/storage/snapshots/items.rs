@@ -6,7 +6,7 @@ use crate::domain::clock::Micros;
 use crate::domain::snapshots::restore::{NamespaceMove, RestoredNamespace};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, SqlValue};
+use crate::storage::db::access::{Access, SqlValue};
 
 /// $1 tenant, $2 and $3 the namespace, $4 number, $5 now: copies what is there.
 const COPY: [&str; 3] = [

@@ -8,7 +8,7 @@ use super::{archives, items, sessions};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
-use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 
 const FORGET: &str = "delete from snapshot_leftovers where tenant = $1 and snapshot_no = $2";
 

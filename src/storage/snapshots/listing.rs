@@ -1,15 +1,14 @@
 //! Reads snapshots and their parts. The grants are checked for each row, by its id and owner: a foreign snapshot is absent.
 
-use super::SnapshotEngine;
-use super::archives;
 use super::rows::{COLUMNS, add_parts, read};
+use super::{SnapshotEngine, archives};
 use crate::domain::Result;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::Micros;
 use crate::domain::snapshots::storage::ListSnapshots;
 use crate::domain::snapshots::{Snapshot, SnapshotId};
 use crate::domain::tokens::grants::{Access as Allowed, Action, Selector};
-use crate::storage::access::SqlValue;
+use crate::storage::db::access::SqlValue;
 
 /// Rows that are looked at together.
 const PAGE_ROWS: i64 = 500;

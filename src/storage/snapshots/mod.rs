@@ -14,18 +14,19 @@ pub mod item_sql;
 pub mod items;
 mod leftovers;
 mod listing;
+pub(in crate::storage) mod postgres;
 mod rehoming;
 pub mod removal;
 pub mod restore;
 pub mod rows;
 pub mod sessions;
+pub mod sqlite;
 mod take;
 mod travelling;
 
 use async_trait::async_trait;
 
 use self::item_sql::ItemSql;
-use super::contents::Roots;
 use super::sessions::SessionEngine;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -38,6 +39,7 @@ use crate::domain::snapshots::{Snapshot, SnapshotId};
 use crate::domain::storage::CheckpointStorage;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tokens::grants::Action;
+use crate::storage::files::contents::Roots;
 
 /// An engine that keeps snapshots.
 #[async_trait]

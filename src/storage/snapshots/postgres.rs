@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::PostgresStorage;
-use super::connection::Connection;
-use super::doctor::BorrowedTransaction;
+use super::item_sql::ItemSql;
+use super::items::Items;
+use super::{SnapshotEngine, item_sql, sessions};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
@@ -21,12 +21,11 @@ use crate::domain::snapshots::take::TakeSnapshot;
 use crate::domain::threads::thread::THREAD;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, SqlValue};
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::snapshots::SnapshotEngine;
-use crate::storage::snapshots::item_sql::{self, ItemSql};
-use crate::storage::snapshots::items::Items;
-use crate::storage::snapshots::sessions;
+use crate::storage::db::access::{Accessible, SqlValue};
+use crate::storage::maintenance::postgres::doctor::BorrowedTransaction;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// $1 tenant, $2 thread ids, $3 roots of namespaces, $4 kinds and $5 keys of sessions. The scope locks of all of it, in the order in
 /// which everybody locks them: who removes or replaces any of it waits, and who collects its content.

@@ -13,9 +13,9 @@ use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, SqlValue, lock_scope};
-use crate::storage::audit_rows::record;
-use crate::storage::items::namespaces;
+use crate::storage::db::access::{Access, Accessible, SqlValue, lock_scope};
+use crate::storage::store::namespaces;
+use crate::storage::tenants::audit_rows::record;
 
 /// What a server that died left behind; younger numbers may still be worked on.
 const LEFT_FOR: Micros = 3_600 * 1_000_000;

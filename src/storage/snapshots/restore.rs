@@ -23,8 +23,8 @@ use crate::domain::snapshots::{
 use crate::domain::storage::CopyThread;
 use crate::domain::tenants::audit::Act;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, SqlValue, lock_scope};
-use crate::storage::audit_rows::record;
+use crate::storage::db::access::{Access, SqlValue, lock_scope};
+use crate::storage::tenants::audit_rows::record;
 
 /// Says in the labels of a safety snapshot which restore it is from.
 const SAFETY_OF: &str = "safety_of";

@@ -8,8 +8,8 @@ use crate::content::keys::TenantSecret;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::{History, NamespacePart, SessionPart, Snapshot, ThreadPart};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
-use crate::storage::items::namespaces;
+use crate::storage::db::access::{Access, SqlRow, SqlValue, rows_named};
+use crate::storage::store::namespaces;
 
 /// Kinds of parts.
 const THREAD: &str = "thread";

@@ -11,10 +11,10 @@ use crate::domain::snapshots::SessionPart;
 use crate::domain::snapshots::restore::{RestoredSession, SessionMove};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 use crate::storage::export::sessions_staged::RAISE_DOCUMENTS;
-use crate::storage::owner_macs::OwnerRow;
 use crate::storage::sessions::former;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// $1 tenant, $2 kind, $3 key.
 const FIND: &str = "

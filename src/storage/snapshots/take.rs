@@ -16,8 +16,8 @@ use crate::domain::snapshots::{History, NamespacePart, Snapshot, SnapshotId, Thr
 use crate::domain::threads::retention::{PruneRequest, Rule};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, SqlValue};
-use crate::storage::owner_macs::OwnerRow;
+use crate::storage::db::access::{Access, SqlValue};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// # Errors
 /// As `SnapshotStorage::take_snapshot`.

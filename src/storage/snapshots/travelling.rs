@@ -14,8 +14,8 @@ use crate::domain::snapshots::{SNAPSHOT, SnapshotId};
 use crate::domain::store::item::Address;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::storage::audit_rows::record;
 use crate::storage::export::{copies, items, sessions_staged};
+use crate::storage::tenants::audit_rows::record;
 
 #[async_trait]
 impl<T: SnapshotEngine> SnapshotExportStorage for T {

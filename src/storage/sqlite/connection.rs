@@ -22,7 +22,7 @@ use crate::domain::error::Obstacle;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
 use crate::domain::{Error, Result};
-use crate::storage::access::OWN_WORK;
+use crate::storage::db::access::OWN_WORK;
 
 /// Readers measured to be enough for 16 callers on 2 cores; more only cost memory.
 const READERS: usize = 6;
@@ -32,14 +32,14 @@ const SEARCHERS: usize = 6;
 /// is looked up.
 const FIRST_READERS: usize = 2;
 /// Lanes, among the tenants that share the writer: no tenant has these names.
-pub(super) const COMMITS: &str = "\0commits";
-pub(super) const ITEMS: &str = "\0items";
-pub(super) const SESSIONS: &str = "\0sessions";
+pub(in crate::storage) const COMMITS: &str = "\0commits";
+pub(in crate::storage) const ITEMS: &str = "\0items";
+pub(in crate::storage) const SESSIONS: &str = "\0sessions";
 /// Only other processes make a connection wait: short commands beside the server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// All connections to one file.
-pub(super) struct Connections {
+pub(in crate::storage) struct Connections {
     options: SqliteConnectOptions,
     file: Arc<DatabaseFile>,
     reserve: Arc<Reserve>,
@@ -58,7 +58,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    pub(super) fn new(path: &Path, exclusive: bool) -> Result<Self> {
+    pub(in crate::storage) fn new(path: &Path, exclusive: bool) -> Result<Self> {
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -71,7 +71,7 @@ impl Connections {
     }
 
     /// To a database that may only be read.
-    pub(super) fn read_only(options: SqliteConnectOptions, path: &Path) -> Self {
+    pub(in crate::storage) fn read_only(options: SqliteConnectOptions, path: &Path) -> Self {
         Self::with(options, path, None)
     }
 
@@ -106,7 +106,7 @@ impl Connections {
     ///
     /// # Errors
     /// `Obstacle` while the disk is full.
-    pub(super) fn check_room(&self) -> Result<()> {
+    pub(in crate::storage) fn check_room(&self) -> Result<()> {
         self.reserve.check()
     }
 
@@ -116,7 +116,7 @@ impl Connections {
     }
 
     /// The writer, without a transaction yet: statements that begin one come from the caller. `who`: a lane, a tenant, or the server.
-    pub(super) async fn writer(&self, who: &str) -> Result<Write<'_>, sqlx::Error> {
+    pub(in crate::storage) async fn writer(&self, who: &str) -> Result<Write<'_>, sqlx::Error> {
         let place = self.writers.take(who).await.map_err(|_| sqlx::Error::PoolClosed)?;
         let mut guard = self.writer.lock().await;
         self.file.check().map_err(|error| sqlx::Error::Protocol(error.to_string()))?;
@@ -137,7 +137,7 @@ impl Connections {
     ///
     /// # Errors
     /// `Obstacle` says why not.
-    pub(super) async fn check(&self, path: &Path) -> Result<()> {
+    pub(in crate::storage) async fn check(&self, path: &Path) -> Result<()> {
         let mut writer = self.writer(OWN_WORK).await.map_err(|error| open_error(error, path))?;
         writer.execute("begin immediate").await.map_err(|error| open_error(error, path))?;
         // A file that may not be written lets a transaction begin, but nothing be written in it.
@@ -159,12 +159,12 @@ impl Connections {
     }
 
     /// A write transaction of the server itself.
-    pub(super) async fn begin_write(&self) -> Result<Write<'_>> {
+    pub(in crate::storage) async fn begin_write(&self) -> Result<Write<'_>> {
         self.begin_write_for(OWN_WORK).await
     }
 
     /// The same for a tenant or a lane: those that wait take turns.
-    pub(super) async fn begin_write_for(&self, who: &str) -> Result<Write<'_>> {
+    pub(in crate::storage) async fn begin_write_for(&self, who: &str) -> Result<Write<'_>> {
         self.file.check()?;
         let mut writer = self.writer(who).await?;
         writer.execute("begin immediate").await?;
@@ -172,29 +172,29 @@ impl Connections {
     }
 
     /// A turn for work in slices. Take it, then one `begin_write` per slice.
-    pub(super) async fn background(&self) -> MutexGuard<'_, ()> {
+    pub(in crate::storage) async fn background(&self) -> MutexGuard<'_, ()> {
         self.background.lock().await
     }
 
     /// A read transaction of the server itself: everything read through it is one state of the database.
-    pub(super) async fn begin_read(&self) -> Result<Read<'_>> {
+    pub(in crate::storage) async fn begin_read(&self) -> Result<Read<'_>> {
         self.begin_read_at(self.readers.take(OWN_WORK).await?).await
     }
 
     /// The same for a tenant: those that wait take turns.
-    pub(super) async fn begin_read_for(&self, tenant: &str) -> Result<Read<'_>> {
+    pub(in crate::storage) async fn begin_read_for(&self, tenant: &str) -> Result<Read<'_>> {
         self.begin_read_at(self.readers.take(tenant).await?).await
     }
 
     /// The same for what may go through much: it ends when its time is over.
-    pub(super) async fn begin_search(&self, tenant: &str) -> Result<Read<'_>> {
+    pub(in crate::storage) async fn begin_search(&self, tenant: &str) -> Result<Read<'_>> {
         let read = self.begin_read_at(self.searchers.take(tenant).await?).await?;
         read.limit().set(Some(Duration::from_secs(LIMITS.search_seconds_max)));
         Ok(read)
     }
 
     /// The same for keys and readiness: waits for no read of data.
-    pub(super) async fn begin_first_read(&self) -> Result<Read<'_>> {
+    pub(in crate::storage) async fn begin_first_read(&self) -> Result<Read<'_>> {
         self.begin_read_at(self.first_readers.take(OWN_WORK).await?).await
     }
 
@@ -215,7 +215,7 @@ impl Connections {
     }
 
     /// Waits for the writer, then closes what is idle.
-    pub(super) async fn close(&self) {
+    pub(in crate::storage) async fn close(&self) {
         self.readers.close();
         self.searchers.close();
         self.first_readers.close();
@@ -237,7 +237,7 @@ impl Connections {
 }
 
 /// The writer connection, exclusively.
-pub(super) struct Write<'a> {
+pub(in crate::storage) struct Write<'a> {
     guard: MutexGuard<'a, Option<SqliteConnection>>,
     connection: Option<SqliteConnection>,
     reserve: &'a Reserve,
@@ -248,21 +248,21 @@ pub(super) struct Write<'a> {
 
 impl Write<'_> {
     /// Makes the transaction durable.
-    pub(super) async fn commit(mut self) -> Result<()> {
+    pub(in crate::storage) async fn commit(mut self) -> Result<()> {
         self.execute("commit").await?;
         self.give_back();
         Ok(())
     }
 
     /// Ends the transaction without effect.
-    pub(super) async fn rollback(mut self) -> Result<()> {
+    pub(in crate::storage) async fn rollback(mut self) -> Result<()> {
         self.execute("rollback").await?;
         self.give_back();
         Ok(())
     }
 
     /// The transaction was ended by the caller's own statement.
-    pub(super) fn give_back(mut self) {
+    pub(in crate::storage) fn give_back(mut self) {
         *self.guard = self.connection.take();
     }
 }
@@ -282,14 +282,14 @@ struct Reader {
 }
 
 /// A reader connection with an open transaction. Dropped without its end, it ends what still runs on it.
-pub(super) struct Read<'a> {
+pub(in crate::storage) struct Read<'a> {
     pool: &'a Connections,
     reader: Option<Reader>,
     _place: Place,
 }
 
 impl Read<'_> {
-    pub(super) async fn end(mut self) -> Result<()> {
+    pub(in crate::storage) async fn end(mut self) -> Result<()> {
         self.limit().set(None);
         self.execute("commit").await?;
         if let Some(reader) = self.reader.take() {
@@ -302,7 +302,7 @@ impl Read<'_> {
     ///
     /// # Errors
     /// `ReadTooLong`.
-    pub(super) fn check_time(&self) -> Result<()> {
+    pub(in crate::storage) fn check_time(&self) -> Result<()> {
         if self.limit().is_over() { Err(Error::ReadTooLong) } else { Ok(()) }
     }
 

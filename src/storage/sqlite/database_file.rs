@@ -83,7 +83,7 @@ pub(super) fn remove_if_empty(path: &Path) {
 }
 
 impl DatabaseFile {
-    pub(super) fn new(path: &Path) -> Arc<Self> {
+    pub(in crate::storage) fn new(path: &Path) -> Arc<Self> {
         Arc::new(Self {
             path: path.to_owned(),
             opened: OnceLock::new(),
@@ -94,7 +94,7 @@ impl DatabaseFile {
     }
 
     /// Remembers which file was opened and looks at it again and again, as long as somebody has it.
-    pub(super) fn watch(self: &Arc<Self>) {
+    pub(in crate::storage) fn watch(self: &Arc<Self>) {
         if let Ok(found) = metadata(&self.path) {
             let _ = self.opened.set(identity(&found));
         }
@@ -105,11 +105,11 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(in crate::storage) fn check(&self) -> Result<()> {
         if self.is_lost() { self.look() } else { Ok(()) }
     }
 
-    pub(super) fn is_lost(&self) -> bool {
+    pub(in crate::storage) fn is_lost(&self) -> bool {
         self.is_lost.load(Relaxed)
     }
 
@@ -117,7 +117,7 @@ impl DatabaseFile {
     ///
     /// # Errors
     /// `Unavailable`.
-    pub(super) fn look(&self) -> Result<()> {
+    pub(in crate::storage) fn look(&self) -> Result<()> {
         let found = self.what_is_wrong();
         let was_lost = self.is_lost.swap(found.is_some(), Relaxed);
         let path = self.path.display();

@@ -95,7 +95,7 @@ fn obstacle(error: &sqlx::Error) -> Option<(Obstacle, String)> {
 }
 
 /// A disk that is full, before a batch begins.
-pub(super) fn no_room(error: Error) -> BatchError {
+pub(in crate::storage) fn no_room(error: Error) -> BatchError {
     match error {
         Error::Obstacle { kind, detail } => BatchError::Obstacle { kind, detail },
         other => BatchError::Unavailable(other.to_string()),
@@ -107,7 +107,7 @@ fn is_unsynced(error: &sqlx::Error) -> bool {
 }
 
 /// As [`storage_error`], for a batch. The codes say the same for every statement of it, its commit included.
-pub(super) fn batch_error(error: &sqlx::Error) -> BatchError {
+pub(in crate::storage) fn batch_error(error: &sqlx::Error) -> BatchError {
     match (error, primary_code(error)) {
         (_, Some(BUSY | LOCKED)) => BatchError::Retry(error.to_string()),
         (sqlx::Error::WorkerCrashed | sqlx::Error::Io(_), _) => {
@@ -122,7 +122,7 @@ pub(super) fn batch_error(error: &sqlx::Error) -> BatchError {
 }
 
 /// The disk does not give a part of the file back.
-pub(super) fn is_read_error(error: &sqlx::Error) -> bool {
+pub(in crate::storage) fn is_read_error(error: &sqlx::Error) -> bool {
     matches!(extended_code(error), Some(READ_FAILED | READ_SHORT | READ_DATA | READ_CORRUPT))
 }
 

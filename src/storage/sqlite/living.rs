@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use super::SqliteStorage;
 use crate::domain::Result;
 use crate::domain::scheduling::background_tasks::Running;
-use crate::storage::access::Access;
-use crate::storage::background_tasks::Living;
+use crate::storage::db::access::Access;
+use crate::storage::maintenance::background_tasks::Living;
 
 /// Numbers of storages that are open. A process may open a file more than once.
 static OPEN: Mutex<Option<HashSet<i64>>> = Mutex::new(None);

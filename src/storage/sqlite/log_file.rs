@@ -64,13 +64,13 @@ impl Head {
 }
 
 impl LogFile {
-    pub(super) fn of(database: &Path) -> Self {
+    pub(in crate::storage) fn of(database: &Path) -> Self {
         let (log, index) = (sibling(database, "-wal"), sibling(database, "-shm"));
         Self { log, index, open: None, seen: None }
     }
 
     /// Whether something that was written to the log is not there any more. False also where nobody can say.
-    pub(super) fn is_cut(&mut self) -> bool {
+    pub(in crate::storage) fn is_cut(&mut self) -> bool {
         let mut is_cut = false;
         for attempt in 0..TRIES {
             if attempt > 0 {

@@ -32,13 +32,13 @@ pub(super) struct LogLimit {
 }
 
 impl LogLimit {
-    pub(super) fn new(options: &SqliteConnectOptions) -> Self {
+    pub(in crate::storage) fn new(options: &SqliteConnectOptions) -> Self {
         let log = sibling(options.get_filename(), "-wal");
         Self { log, options: options.clone().create_if_missing(false) }
     }
 
     /// Looks again and again, as long as somebody has the database open.
-    pub(super) fn watch(self, file: &Arc<DatabaseFile>) {
+    pub(in crate::storage) fn watch(self, file: &Arc<DatabaseFile>) {
         tokio::spawn(self.look_again_and_again(Arc::downgrade(file)));
     }
 
@@ -72,7 +72,7 @@ fn wait(bytes: u64) -> Duration {
 }
 
 /// Brings the log into the database and empties it. False: a reader outlasted the wait.
-pub(super) async fn empty(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+pub(in crate::storage) async fn empty(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
     let (is_busy, _, _): (i64, i64, i64) =
         sqlx::query_as("pragma wal_checkpoint(truncate)").fetch_one(connection).await?;
     Ok(is_busy == 0)

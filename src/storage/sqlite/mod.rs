@@ -1,60 +1,18 @@
 //! Implements the storage on SQLite, in the process and in one file. Results are the same as PostgreSQL's, with other SQL. Sets are bound
 //! as JSON (`rows`). Rust decides conditions inside the one write transaction that runs at a time.
 
-mod bases;
-mod batch;
-mod batch_stored;
-mod batch_values;
-mod batch_writes;
-mod checkpoints;
-mod chunks;
-mod connection;
-mod copy;
-mod copy_answers;
-mod copy_rows;
-mod database_file;
-mod delete;
-mod doctor;
-mod erasure;
-pub(super) mod errors;
-mod feeds;
-mod files;
-mod garbage;
-mod history;
-mod item_erasure;
-mod item_history;
-mod item_near;
-mod item_search;
-mod item_vectors;
-mod item_words;
-mod item_writes;
-mod items;
-mod leases;
-mod list;
-mod living;
-mod log_file;
-mod log_limit;
-mod pack_writes;
-mod packs;
-mod private_files;
-mod read_only;
-mod removal_rows;
-mod reserve;
-mod retention;
-mod retention_estimate;
-mod rows;
-mod runs;
-mod schema;
-mod sessions;
-mod snapshot_items;
-mod snapshot_sessions;
-mod snapshots;
-mod tenants;
-mod thread_row;
-mod threads;
-mod time_limit;
-mod values;
-mod views;
+pub(in crate::storage) mod connection;
+pub(in crate::storage) mod database_file;
+pub(in crate::storage) mod errors;
+pub(in crate::storage) mod living;
+pub(in crate::storage) mod log_file;
+pub(in crate::storage) mod log_limit;
+pub(in crate::storage) mod private_files;
+pub(in crate::storage) mod read_only;
+pub(in crate::storage) mod reserve;
+pub(in crate::storage) mod rows;
+pub(in crate::storage) mod schema;
+pub(in crate::storage) mod time_limit;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -83,35 +41,35 @@ use crate::domain::tenants::storage_use::StorageUse;
 use crate::domain::threads::retention::{PruneRequest, Pruned};
 use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::tokens::grants::Action;
-use crate::storage::chunk_memory::ChunkMemory;
-use crate::storage::contents;
-use crate::storage::credentials::sweep_credentials;
-use crate::storage::encrypting::encrypt;
-use crate::storage::items::models::ModelMemory;
+use crate::storage::checkpoints::value_parts::named_in;
+use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::content::secret_memory::SecretMemory;
+use crate::storage::content::wrapped::rotate;
+use crate::storage::files::contents;
+use crate::storage::maintenance::encrypting::encrypt;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
-use crate::storage::secret_memory::SecretMemory;
 use crate::storage::sessions::SessionMemory;
-use crate::storage::storage_use::storage_use;
-use crate::storage::tenant_keys::{destroy, given};
-use crate::storage::thread_filter::OwnedThread;
-use crate::storage::value_parts::named_in;
-use crate::storage::wrapped::rotate;
+use crate::storage::store::models::ModelMemory;
+use crate::storage::tenants::tenant_keys::{destroy, given};
+use crate::storage::threads::storage_use::storage_use;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::credentials::sweep_credentials;
 
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
 
 /// One database file.
 pub struct SqliteStorage {
-    connections: Connections,
-    secrets: SecretMemory,
-    chunks: ChunkMemory,
+    pub(in crate::storage) connections: Connections,
+    pub(in crate::storage) secrets: SecretMemory,
+    pub(in crate::storage) chunks: ChunkMemory,
     /// (tenant, root) → its content scope. A hint: a batch finds that it is gone.
-    roots: moka::sync::Cache<(String, String), i64>,
-    root_turns: Turns,
-    objects: Option<Arc<Objects>>,
-    models: ModelMemory,
-    sessions: SessionMemory,
+    pub(in crate::storage) roots: moka::sync::Cache<(String, String), i64>,
+    pub(in crate::storage) root_turns: Turns,
+    pub(in crate::storage) objects: Option<Arc<Objects>>,
+    pub(in crate::storage) models: ModelMemory,
+    pub(in crate::storage) sessions: SessionMemory,
     life: living::Life,
 }
 
@@ -193,7 +151,14 @@ impl CheckpointStorage for SqliteStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
         let secret = self.secret(&caller.tenant).await?;
         let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
-        super::prepare::prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref())
+        crate::storage::checkpoints::prepare::prepare(
+            &secret,
+            caller,
+            commit,
+            deadline,
+            &self.chunks,
+            named.as_ref(),
+        )
     }
 
     async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
@@ -324,7 +289,7 @@ impl Engine for SqliteStorage {
     }
 
     async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report> {
-        super::doctor::examine(self, request, progress).await
+        crate::storage::maintenance::doctor::examine(self, request, progress).await
     }
 
     async fn rotate_master_key(&self) -> Result<u64> {

@@ -28,7 +28,7 @@ pub(super) fn make_folder(path: &Path) -> Result<()> {
 
 /// Makes the database file where there is none, and takes the rights of others from the files that are there. A file that is there is
 /// never opened: closing it would drop the locks that SQLite has on it in this process.
-pub(super) fn protect(path: &Path) {
+pub(in crate::storage) fn protect(path: &Path) {
     // What goes wrong here, SQLite says when it opens the file.
     let _ = File::options().write(true).create_new(true).mode(FILE_MODE).open(path);
     for suffix in SUFFIXES {

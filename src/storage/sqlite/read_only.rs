@@ -16,7 +16,7 @@ use crate::domain::{Error, Result};
 ///
 /// # Errors
 /// `Obstacle` where its log cannot be read: without it, the database would be shown as it was before.
-pub(super) fn options(path: &Path) -> Result<Option<SqliteConnectOptions>> {
+pub(in crate::storage) fn options(path: &Path) -> Result<Option<SqliteConnectOptions>> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let has_index = sibling(path, "-shm").exists();
     let may_write = |it: &Path| access(it, Access::WRITE_OK).is_ok();

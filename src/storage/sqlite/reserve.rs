@@ -40,7 +40,7 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    pub(super) fn new(database: &Path) -> Arc<Self> {
+    pub(in crate::storage) fn new(database: &Path) -> Arc<Self> {
         Arc::new(Self {
             database: database.to_owned(),
             path: sibling(database, ".reserve"),
@@ -51,7 +51,11 @@ impl Reserve {
     }
 
     /// Makes the reserve of a server and looks after it from now on.
-    pub(super) fn keep(self: &Arc<Self>, file: &Arc<DatabaseFile>, options: &SqliteConnectOptions) {
+    pub(in crate::storage) fn keep(
+        self: &Arc<Self>,
+        file: &Arc<DatabaseFile>,
+        options: &SqliteConnectOptions,
+    ) {
         let Ok(total) = self.disk().map(|it| it.total) else { return };
         self.bytes.store(RESERVE_BYTES.min(total / 4), Relaxed);
         // One that a killed server left may have another size.
@@ -77,7 +81,7 @@ impl Reserve {
     ///
     /// # Errors
     /// `Obstacle` while the disk is full.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(in crate::storage) fn check(&self) -> Result<()> {
         // Without the reserve nothing but this look keeps room for deleting.
         if self.is_kept() && !self.is_whole.load(Relaxed) && !self.is_full() {
             let is_short = self.disk().is_ok_and(|it| it.free < self.low() / 4);

@@ -3,29 +3,29 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::storage::thread_filter::ThreadFilter;
+use crate::storage::threads::thread_filter::ThreadFilter;
 
 /// Rows of one statement: bind `json()` and `blob`.
 #[derive(Debug, Default)]
-pub(super) struct RowSet {
+pub(in crate::storage) struct RowSet {
     rows: Vec<Json>,
-    pub(super) blob: Vec<u8>,
+    pub(in crate::storage) blob: Vec<u8>,
 }
 
 impl RowSet {
-    pub(super) fn push(&mut self, row: Json) {
+    pub(in crate::storage) fn push(&mut self, row: Json) {
         self.rows.push(row);
     }
 
     /// Appends bytes to the blob. Answers where `substr` finds them.
-    pub(super) fn bytes(&mut self, bytes: &[u8]) -> (usize, usize) {
+    pub(in crate::storage) fn bytes(&mut self, bytes: &[u8]) -> (usize, usize) {
         let start = self.blob.len() + 1;
         self.blob.extend_from_slice(bytes);
         (start, bytes.len())
     }
 
     /// As [`Self::bytes`]; nulls for None.
-    pub(super) fn optional_bytes(
+    pub(in crate::storage) fn optional_bytes(
         &mut self,
         bytes: Option<&[u8]>,
     ) -> (Option<usize>, Option<usize>) {
@@ -35,27 +35,27 @@ impl RowSet {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::storage) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    pub(super) fn rows(&self) -> &[Json] {
+    pub(in crate::storage) fn rows(&self) -> &[Json] {
         &self.rows
     }
 
     /// The text to bind.
-    pub(super) fn json(&self) -> String {
+    pub(in crate::storage) fn json(&self) -> String {
         Json::from(self.rows.as_slice()).to_string()
     }
 }
 
 /// The ids of a listing.
-pub(super) fn ids_json(listed: &ThreadFilter) -> String {
+pub(in crate::storage) fn ids_json(listed: &ThreadFilter) -> String {
     json!(listed.exact).to_string()
 }
 
 /// The prefixes of a listing: where each begins and ends.
-pub(super) fn prefixes_json(listed: &ThreadFilter) -> String {
+pub(in crate::storage) fn prefixes_json(listed: &ThreadFilter) -> String {
     let prefixes: RowSet = listed.firsts.iter().zip(&listed.ends).map(|it| json!(it)).collect();
     prefixes.json()
 }

@@ -5,7 +5,7 @@ use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::connection::Connections;
 use crate::domain::Result;
-use crate::storage::migrations::{Applied, History, Migration, SCHEMA_MIN, migrations};
+use crate::storage::db::migrations::{Applied, History, Migration, SCHEMA_MIN, migrations};
 
 const MIGRATIONS: &[Migration] = migrations!("sqlite");
 
@@ -17,7 +17,7 @@ create table if not exists schema_version (
 ) strict";
 
 /// Brings the file to the newest schema, or checks that it has one this binary can run on.
-pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<()> {
+pub(in crate::storage) async fn migrate(connections: &Connections, allowed: bool) -> Result<()> {
     let mut write = connections.begin_write().await?;
     write.execute(CREATE_VERSION).await?;
     let history = read_history(&mut write).await?;
@@ -41,7 +41,7 @@ pub(super) async fn migrate(connections: &Connections, allowed: bool) -> Result<
 }
 
 /// As [`migrate`], where nothing may be written.
-pub(super) async fn check(connections: &Connections) -> Result<()> {
+pub(in crate::storage) async fn check(connections: &Connections) -> Result<()> {
     let mut read = connections.begin_read().await?;
     let known = "select count(*) from sqlite_schema where name = 'schema_version'";
     let known: i64 = sqlx::query_scalar(known).fetch_one(&mut *read).await?;

@@ -1,8 +1,7 @@
 //! Ends statements on a reader: when their time is over, and when the caller has left.
 
-use std::sync::Arc;
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use sqlx::sqlite::SqliteConnection;
@@ -21,7 +20,7 @@ pub(super) struct TimeLimit(Arc<AtomicU64>);
 
 impl TimeLimit {
     /// Of a new connection.
-    pub(super) async fn of(connection: &mut SqliteConnection) -> Result<Self> {
+    pub(in crate::storage) async fn of(connection: &mut SqliteConnection) -> Result<Self> {
         let limit = Self(Arc::new(AtomicU64::new(NEVER)));
         let looked_at = limit.clone();
         let mut handle = connection.lock_handle().await?;
@@ -30,17 +29,17 @@ impl TimeLimit {
         Ok(limit)
     }
 
-    pub(super) fn set(&self, within: Option<Duration>) {
+    pub(in crate::storage) fn set(&self, within: Option<Duration>) {
         let micros = |it: Duration| u64::try_from(it.as_micros()).unwrap_or(NEVER);
         self.0.store(within.map_or(NEVER, |it| micros(START.elapsed() + it)), Ordering::Relaxed);
     }
 
     /// Ends the statement that runs.
-    pub(super) fn end(&self) {
+    pub(in crate::storage) fn end(&self) {
         self.0.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::storage) fn is_over(&self) -> bool {
         let ends = self.0.load(Ordering::Relaxed);
         ends != NEVER && u128::from(ends) <= START.elapsed().as_micros()
     }

@@ -7,8 +7,8 @@ use crate::content::cipher::Cipher;
 use crate::content::encrypted::{encrypt_plain, move_encrypted};
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, Source, SqlRow, SqlValue, page};
-use crate::storage::associated_data::{ValueRow, item_place};
+use crate::storage::content::associated_data::{ValueRow, item_place};
+use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page};
 
 /// Rows of a table, and how one of them is changed. The first `key` columns say where it stands, then come scope, digest and envelope.
 struct Rows {

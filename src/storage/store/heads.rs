@@ -13,7 +13,7 @@ use crate::domain::json::exact_json;
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::storage::ItemStorage;
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::ValueRow;
+use crate::storage::content::associated_data::ValueRow;
 
 /// What is known of an item beside its value.
 #[derive(Debug, Clone, PartialEq)]

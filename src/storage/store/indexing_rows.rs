@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, SqlRow, SqlValue};
-use super::items::models::ModelMemory;
-use super::items::namespaces;
+use super::models::ModelMemory;
+use super::namespaces;
 use crate::domain::clock::Micros;
 use crate::domain::store::indexing::{IndexingStorage, IndexingTask};
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::vector::{Model, NewVectors};
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 
 /// What was made by another model and is due again in one round.
 const RENEWED_ROWS: i64 = 500;

@@ -2,22 +2,21 @@
 
 pub mod encrypting;
 pub mod heads;
+pub(in crate::storage) mod indexing_rows;
 pub mod listing;
 pub mod models;
 pub mod namespaces;
 pub mod nearest;
+pub mod postgres;
 pub mod projection;
+pub mod setting_rows;
+pub mod sqlite;
 pub mod versions;
 pub mod words;
 
 use bytes::Bytes;
 use std::sync::{Arc, Mutex};
 
-use super::associated_data::{ValueRow, item_place};
-use super::chunk_memory::{ChunkMemory, Known};
-use super::opening::{Chunks, StoredValue, open_value};
-use super::sealing::Sealer;
-use super::short_work::run_sized;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::Value;
 use crate::domain::checkpoints::prepared::Sealed;
@@ -32,6 +31,11 @@ use crate::domain::store::batch::{
 use crate::domain::store::history::is_file;
 use crate::domain::store::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};
 use crate::domain::{Error, Result};
+use crate::storage::content::associated_data::{ValueRow, item_place};
+use crate::storage::content::chunk_memory::{ChunkMemory, Known};
+use crate::storage::content::opening::{Chunks, StoredValue, open_value};
+use crate::storage::content::sealing::Sealer;
+use crate::storage::content::short_work::run_sized;
 
 /// Values up to this size stay in their row: the chunks of one that is replaced are collected later, and few items
 /// share any.

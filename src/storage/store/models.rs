@@ -5,7 +5,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::store::item::ChangeItem;
 use crate::domain::store::vector::{Model, Near, NewVectors, check_dims};
 use crate::domain::{Error, Result};
-use crate::storage::access::Accessible;
+use crate::storage::db::access::Accessible;
 
 /// Models that this process remembers.
 const KNOWN_MAX: u64 = 100_000;

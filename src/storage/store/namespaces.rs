@@ -3,7 +3,7 @@
 
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::storage::access::SqlValue;
+use crate::storage::db::access::SqlValue;
 
 pub fn encode(namespace: &Namespace) -> Vec<u8> {
     let mut bytes = Vec::new();

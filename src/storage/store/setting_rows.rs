@@ -3,14 +3,14 @@
 
 use async_trait::async_trait;
 
-use super::access::{Accessible, SqlRow, SqlValue};
-use super::audit_rows::record;
-use super::items::namespaces;
+use super::namespaces;
 use crate::domain::caller::Caller;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::namespace_settings::{Declared, Setting, SettingsStorage};
 use crate::domain::tenants::audit::Act;
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Accessible, SqlRow, SqlValue};
+use crate::storage::tenants::audit_rows::record;
 
 /// $1 tenant, $2 namespace, $3 history or -1, $4 fields or empty, $5 now, $6 how many others there may be.
 const PUT: &str = "

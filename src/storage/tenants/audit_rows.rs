@@ -4,12 +4,12 @@
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
 
-use super::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::domain::Result;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::store::label::labels;
 use crate::domain::tenants::audit::{Act, ActKind, AuditStorage, Event, EventQuery};
 use crate::domain::tokens::refusals::{Counted, Refusal};
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 
 /// Rows of one transaction that removes old ones.
 const SLICE_ROWS: i64 = 1_000;

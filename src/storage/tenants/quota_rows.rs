@@ -4,14 +4,14 @@ use async_trait::async_trait;
 
 use std::collections::HashMap;
 
-use super::access::{Access, Accessible, SqlRow, SqlValue};
 use super::audit_rows::record;
-use super::rights::{Held, QuotaOf, UNSEALED, all_opened};
 use crate::content::master_key::MasterKeys;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::quotas::{Quota, QuotaStorage, Usage};
 use crate::domain::tenants::rates::Rates;
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
+use crate::storage::tokens::rights::{Held, QuotaOf, UNSEALED, all_opened};
 
 /// $1 tenant, $2 to $6 limits, $7 now.
 const PUT: &str = "

@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use super::Encryption;
-use super::access::{Access, Accessible, SqlRow, SqlValue};
-use super::rights::{UNSEALED, make as make_rights};
-use super::secret_memory::{Memory, SecretMemory};
-use super::wrapped::{TENANT_KEYS, Wrapping, other_masters, unwrap, wrap};
 use crate::content::cipher::{Cipher, KEY_BYTES};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::clock::Clock;
 use crate::domain::{Error, Result};
+use crate::storage::Encryption;
+use crate::storage::content::secret_memory::{Memory, SecretMemory};
+use crate::storage::content::wrapped::{TENANT_KEYS, Wrapping, other_masters, unwrap, wrap};
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
+use crate::storage::tokens::rights::{UNSEALED, make as make_rights};
 
 /// Keys of a tenant are numbered, so that a later one may follow; envelopes name theirs.
 const FIRST: u8 = 1;

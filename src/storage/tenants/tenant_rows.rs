@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible};
 use super::quota_rows::measured;
 use crate::domain::Result;
 use crate::domain::tenants::tenant::{TenantStorage, TenantUse};
+use crate::storage::db::access::{Access, Accessible};
 
 /// Every other table has rows of a tenant only beside rows of these.
 const TABLES: [&str; 11] = [

@@ -2,8 +2,6 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, OWN_WORK, SqlRow, SqlValue};
-use super::audit_rows::record as record_act;
 use super::policy_rows::{self as rows, key, of_claim, owner};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_hex};
@@ -16,6 +14,8 @@ use crate::domain::threads::retention::{
 };
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Access, Accessible, OWN_WORK, SqlRow, SqlValue};
+use crate::storage::tenants::audit_rows::record as record_act;
 
 /// An engine that removes what rules remove.
 #[async_trait]

@@ -1,13 +1,13 @@
 //! Turns policies, rounds and reports into rows: their statements, their binds, and how a row is read. The SQL is the same for both
 //! engines.
 
-use super::access::{SqlRow, SqlValue};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
 use crate::domain::threads::retention::{Claim, Done, Policy, Pruned, Removed, Report, Rules};
 use crate::domain::tokens::grants::Action;
+use crate::storage::db::access::{SqlRow, SqlValue};
 
 /// How long a claim holds without progress. Each removal and each page of threads holds it for longer.
 pub const CLAIM_HELD: Micros = 120 * 1_000_000;

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::channel_map::{self, Entry};
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
 use crate::domain::threads::retention::Keep;
+use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::channel_map::Entry;
 
 /// What is known of a stored checkpoint without its values.
 #[derive(Debug, Clone, Default)]

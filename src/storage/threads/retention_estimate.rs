@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::reachability::Reachability;
 use super::retention::{Plan, Stored, keep, waiting};
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::threads::retention::{Removed, Rule};
+use crate::storage::content::reachability::Reachability;
 
 /// Writes of one checkpoint that share a fate.
 #[derive(Debug, Clone, Default)]

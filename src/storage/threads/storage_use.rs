@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::access::{Access, Accessible, Dialect, Source, SqlValue, page};
-use super::associated_data::CheckpointAt;
-use super::doctor::read_map;
-use super::documents::open_documents;
-use super::owner_macs::OwnerRow;
-use super::prepare::{channel_key, channels_of};
 use super::thread_filter::OwnedThread;
 use crate::content::keys::TenantSecret;
 use crate::domain::limits::LIMITS;
 use crate::domain::tenants::storage_use::{ChannelUse, StorageUse};
 use crate::domain::{Error, Result};
+use crate::storage::checkpoints::prepare::{channel_key, channels_of};
+use crate::storage::content::associated_data::CheckpointAt;
+use crate::storage::content::documents::open_documents;
+use crate::storage::db::access::{Access, Accessible, Dialect, Source, SqlValue, page};
+use crate::storage::maintenance::doctor::read_map;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 const THREAD: &str = "
 select t.thread_key, t.scope_id,

@@ -4,11 +4,8 @@
 
 use async_trait::async_trait;
 
-use super::access::{Accessible, SqlRow, SqlValue};
-use super::audit_rows::record;
 use super::rights::{Deciding, Held};
 use super::verified::load;
-use super::wrapped::{SIGNING_SECRETS, unwrap, wrap};
 use crate::content::master_key::MasterKeys;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
@@ -17,6 +14,9 @@ use crate::domain::tenants::audit::Act;
 use crate::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
 use crate::domain::tokens::token::TokenId;
 use crate::domain::{Error, Result};
+use crate::storage::content::wrapped::{SIGNING_SECRETS, unwrap, wrap};
+use crate::storage::db::access::{Accessible, SqlRow, SqlValue};
+use crate::storage::tenants::audit_rows::record;
 
 const HAS_KEY: &str = "select key_id from keys where hash = $1 and revoked_at is null";
 

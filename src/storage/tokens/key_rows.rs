@@ -2,14 +2,14 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, SqlRow, SqlValue};
-use super::audit_rows::record;
 use super::rights::{Deciding, Held, KEY_COLUMNS, key};
 use crate::domain::Result;
 use crate::domain::storage::KeyStorage;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::domain::tokens::key::Key;
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
+use crate::storage::tenants::audit_rows::record;
 
 const INSERT: &str = "
 insert into keys (tenant, key_id, subject, hash, created_at, revoked_at, mac)

@@ -6,12 +6,12 @@
 
 use std::collections::HashMap;
 
-use super::access::SqlValue;
-use super::sessions::SessionEngine;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::planner::Batch;
 use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
+use crate::storage::db::access::SqlValue;
+use crate::storage::sessions::SessionEngine;
 
 const THREAD: &str = "thread";
 const SESSION: &str = "session";

@@ -1,14 +1,14 @@
 //! Finds threads, sessions and namespace roots whose MAC is missing or wrong, for the doctor, and signs them for `threadkeep encrypt`. It
 //! is the same for every engine.
 
-use super::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
 use super::owner_macs::OwnerRow;
-use super::tenant_keys::{given, opened};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::doctor::Noun;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::tokens::signing::UnsignedOwners;
+use crate::storage::db::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
+use crate::storage::tenants::tenant_keys::{given, opened};
 
 const TENANTS: &str = "select k.wrapped, k.tenant from tenants t
     join tenant_keys k on k.tenant = t.tenant and length(k.wrapped) > 0

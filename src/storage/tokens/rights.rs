@@ -6,8 +6,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::access::{Access, Accessible, SqlRow, SqlValue};
-use super::wrapped::{TENANT_RIGHTS, unwrap, wrap};
 use crate::content::master_key::MasterKeys;
 use crate::content::rights::Rights;
 use crate::domain::clock::Clock;
@@ -15,6 +13,8 @@ use crate::domain::tenants::quotas::Quota;
 use crate::domain::tokens::credential::{Revocation, SigningSecret};
 use crate::domain::tokens::key::Key;
 use crate::domain::{Error, Result};
+use crate::storage::content::wrapped::{TENANT_RIGHTS, unwrap, wrap};
+use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 
 const GET: &str = "select sealed from tenant_rights where tenant = $1 {lock}";
 const PUT: &str = "

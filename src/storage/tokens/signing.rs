@@ -3,17 +3,17 @@
 
 use async_trait::async_trait;
 
-use super::access::{Access, Accessible, SqlValue};
 use super::credentials::{revocation, secret};
-use super::encrypting::request_encryption;
 use super::owner_signing;
-use super::quota_rows;
 use super::rights::{Deciding, Held, KEY_COLUMNS, QuotaOf, key};
-use super::tenant_keys::given;
 use super::verified::load;
 use crate::content::master_key::MasterKeys;
 use crate::domain::tokens::signing::{SigningStorage, Unsigned, UnsignedOwners};
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Access, Accessible, SqlValue};
+use crate::storage::maintenance::encrypting::request_encryption;
+use crate::storage::tenants::quota_rows;
+use crate::storage::tenants::tenant_keys::given;
 
 const KEYS: &str =
     "from keys where tenant = $1 and revoked_at is null order by created_at, key_id {lock}";

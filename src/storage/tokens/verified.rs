@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::access::{Accessible, SqlRow};
 use super::credentials::{revocation, secret};
 use super::rights::{Deciding, RightsMemory, UNSEALED, all_of};
 use crate::content::master_key::MasterKeys;
@@ -11,6 +10,7 @@ use crate::content::rights::{Rights, RowSum};
 use crate::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
 use crate::domain::tokens::key::Key;
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Accessible, SqlRow};
 
 /// Crosses tenants: the authenticator does not know the tenant before it has the key.
 const LOAD: &str = "

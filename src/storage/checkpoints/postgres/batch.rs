@@ -4,16 +4,19 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use super::batch_sql::Shape;
-use super::{PostgresStorage, failure};
 use crate::domain::checkpoints::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::storage::{BatchError, Outcome};
-use crate::storage::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
-use crate::storage::scope_memory::KnownThread;
+use crate::storage::content::scope_memory::KnownThread;
+use crate::storage::postgres::{PostgresStorage, failure};
+use crate::storage::tokens::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 
 impl PostgresStorage {
     /// One round trip; one more when a thread that this process knew is gone.
-    pub(super) async fn write_rows(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+    pub(in crate::storage) async fn write_rows(
+        &self,
+        batch: &Batch,
+    ) -> Result<Vec<Outcome>, BatchError> {
         let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
         let mut outcomes = self.send_batch(batch, !known).await?;
         let vanished = known && outcomes.contains(&Outcome::Raced);

@@ -3,16 +3,16 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::LargeValues;
+use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::Chunks;
+use crate::storage::postgres::PostgresStorage;
 
 impl PostgresStorage {
     /// The chunks of an answer; what lies in packs is fetched, now that no connection is held.
-    pub(super) async fn content_of(
+    pub(in crate::storage) async fn content_of(
         &self,
         secret: &TenantSecret,
         rows: &[PgRow],
@@ -29,10 +29,10 @@ impl PostgresStorage {
 }
 
 /// Kind of the row that has the chunks.
-pub(super) const CONTENT: i32 = 10;
+pub(in crate::storage) const CONTENT: i32 = 10;
 
 /// The chunks of an answer, with what the prefetch has.
-pub(super) fn chunks_of(
+pub(in crate::storage) fn chunks_of(
     secret: &TenantSecret,
     rows: &[PgRow],
     prefetch: &PackPrefetch,

@@ -5,10 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::PostgresStorage;
-use super::checkpoints::Walked;
-use super::connection::Connection;
 use super::list_details::read_details;
+use super::reading::Walked;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{ListCursor, ListQuery, View};
@@ -18,12 +16,14 @@ use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::CheckpointAt;
-use crate::storage::documents::open_documents;
+use crate::storage::checkpoints::prepare::channel_key;
+use crate::storage::content::associated_data::CheckpointAt;
+use crate::storage::content::documents::open_documents;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::prepare::channel_key;
-use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
+use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Rows that one request looks at when a filter rejects most of them.
 const SCAN_MAX: usize = 10_000;
@@ -44,7 +44,11 @@ struct Only {
 }
 
 impl PostgresStorage {
-    pub(super) async fn read_page(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+    pub(in crate::storage) async fn read_page(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<Page> {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
         loop {

@@ -7,16 +7,16 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::chunks::chunks_of;
-use super::connection::Connection;
 use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{LargeValues, View};
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::CheckpointAt;
+use crate::storage::content::associated_data::CheckpointAt;
+use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::Chunks;
+use crate::storage::postgres::connection::Connection;
 
 /// Views whose values are read together, so that a page of large values stays bounded.
 const DETAIL_ROWS: usize = 20;

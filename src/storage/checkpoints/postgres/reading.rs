@@ -5,9 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::PostgresStorage;
 use super::chunks::{CONTENT, chunks_of};
-use super::connection::Connection;
 use super::read_sql::Forms;
 use super::values::{Map, OrderedWrite, base_of, in_order, value_of, values_in_order};
 use crate::content::keys::TenantSecret;
@@ -17,13 +15,15 @@ use crate::domain::checkpoints::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::{CheckpointTuple, TargetHistory};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::documents::open_documents;
+use crate::storage::checkpoints::prepare::channel_key;
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::documents::open_documents;
+use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::Chunks;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::prepare::channel_key;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// What a read statement is bound to.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ struct Lookup<'a> {
 
 impl PostgresStorage {
     /// One round trip; one more the first time this process meets a thread with delta channels.
-    pub(super) async fn read_checkpoint(
+    pub(in crate::storage) async fn read_checkpoint(
         &self,
         caller: &Caller,
         target: &Target,
@@ -90,7 +90,7 @@ impl PostgresStorage {
         Ok(found)
     }
 
-    pub(super) async fn read_history(
+    pub(in crate::storage) async fn read_history(
         &self,
         caller: &Caller,
         target: &Target,
@@ -159,7 +159,7 @@ impl PostgresStorage {
     }
 
     /// Reads the nodes of one gap. An empty answer: the start does not exist.
-    pub(super) async fn read_walk(
+    pub(in crate::storage) async fn read_walk(
         &self,
         connection: &mut Connection,
         secret: &TenantSecret,
@@ -212,7 +212,7 @@ fn check_thread(asked: Lookup<'_>, rows: &[PgRow]) -> Result<()> {
 
 /// The thread that a walk goes through.
 #[derive(Clone, Copy)]
-pub(super) struct Walked<'a> {
+pub(in crate::storage) struct Walked<'a> {
     pub tenant: &'a str,
     pub thread_id: &'a str,
     pub scope_id: i64,

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::{AssertSqlSafe, Row};
 
-use super::PostgresStorage;
-use super::checkpoints::Walked;
-use super::removal::{begin, carry_out, check, key_of, lock};
-use super::retention_estimate::{ThreadKeys, stored_rows};
+use super::reading::Walked;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::domain::tokens::grants::Action;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::retention::without;
-use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::threads::postgres::removal::{begin, carry_out, check, key_of, lock};
+use crate::storage::threads::postgres::retention_estimate::{ThreadKeys, stored_rows};
+use crate::storage::threads::retention::without;
+use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
@@ -37,7 +37,11 @@ fn way_in(way: Way) -> &'static str {
 }
 
 impl PostgresStorage {
-    pub(super) async fn remove_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+    pub(in crate::storage) async fn remove_runs(
+        &self,
+        caller: &Caller,
+        run_ids: &[String],
+    ) -> Result<()> {
         let listed = ThreadFilter::by(caller, Action::Write);
         let text =
             format!("{OF_RUNS} and {SHOWN}{} order by t.thread_id", listed.condition(way_in));

@@ -9,13 +9,13 @@ use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{PendingWrite, Value, View};
 use crate::domain::checkpoints::history::Base;
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::base_document::open_base;
-use crate::storage::opening::{Chunks, StoredValue, open_value};
-use crate::storage::prepare::{channel_key, channels_of, version_key};
+use crate::storage::checkpoints::base_document::open_base;
+use crate::storage::checkpoints::prepare::{channel_key, channels_of, version_key};
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::opening::{Chunks, StoredValue, open_value};
 
 /// channel key → number of its value, 0 for none
-pub(super) type Map = HashMap<i64, i32>;
+pub(in crate::storage) type Map = HashMap<i64, i32>;
 
 /// Values by channel name: names and versions are in the skeleton, the map has the keys. `row_of` answers the row of a number.
 pub(super) fn values_in_order<'r>(
@@ -68,15 +68,15 @@ pub(super) fn base_of(secret: &TenantSecret, at: CheckpointAt<'_>, row: &PgRow) 
 }
 
 /// A write with its place in the order (`task_path`, `task_id`, `idx`), all by bytes.
-pub(super) struct OrderedWrite {
+pub(in crate::storage) struct OrderedWrite {
     place: (String, String, i64),
-    pub(super) channel: String,
-    pub(super) value: Value,
+    pub(in crate::storage) channel: String,
+    pub(in crate::storage) value: Value,
 }
 
 impl OrderedWrite {
     /// Reads a write of a checkpoint.
-    pub(super) fn read(
+    pub(in crate::storage) fn read(
         secret: &TenantSecret,
         at: CheckpointAt<'_>,
         chunks: &Chunks,
@@ -97,7 +97,7 @@ impl OrderedWrite {
     }
 }
 
-pub(super) fn in_order(mut writes: Vec<OrderedWrite>) -> Vec<PendingWrite> {
+pub(in crate::storage) fn in_order(mut writes: Vec<OrderedWrite>) -> Vec<PendingWrite> {
     writes.sort_by(|a, b| a.place.cmp(&b.place));
     let pending = writes.into_iter().map(|it| PendingWrite {
         task_id: it.place.1,

@@ -4,21 +4,21 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::garbage::values_of_thread;
 use super::history::{Ground, Want, fill};
-use super::rows::RowSet;
 use super::views::{CheckpointKeys, read_bases, read_writes};
 use crate::domain::checkpoints::checkpoint::PENDING_SENDS;
 use crate::domain::checkpoints::history::{Base, Chain};
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::CheckpointAt;
-use crate::storage::base_document::seal_base;
-use crate::storage::channel_map;
-use crate::storage::documents::open_documents;
-use crate::storage::retention::{Orphan, Stored, parents_of};
+use crate::storage::checkpoints::base_document::seal_base;
+use crate::storage::checkpoints::channel_map;
+use crate::storage::content::associated_data::CheckpointAt;
+use crate::storage::content::documents::open_documents;
+use crate::storage::maintenance::sqlite::garbage::values_of_thread;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::threads::retention::{Orphan, Stored, parents_of};
 
 /// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).
-pub(super) async fn make_bases(
+pub(in crate::storage) async fn make_bases(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
     orphans: &[Orphan],
@@ -77,7 +77,7 @@ select c.ns, c.checkpoint_id, c.parent_id, c.map, c.legacy, c.delta_channels, c.
 from checkpoints c where c.tenant = $1 and c.thread_key = $2";
 
 /// All checkpoints of a thread, without their values.
-pub(super) async fn read_stored(
+pub(in crate::storage) async fn read_stored(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
 ) -> Result<Vec<Stored>> {
@@ -126,7 +126,7 @@ where tenant = $1 and thread_id = $2;
 update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $4";
 
 /// Counts again what is left of a thread after a removal, and raises the epoch of its scope.
-pub(super) async fn recount(
+pub(in crate::storage) async fn recount(
     connection: &mut SqliteConnection,
     tenant: &str,
     thread_id: &str,

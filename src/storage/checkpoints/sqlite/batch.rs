@@ -4,32 +4,30 @@
 use std::collections::HashMap;
 
 use serde_json::json;
-use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
-use sqlx::{Executor, sqlite::SqliteRow};
+use sqlx::{Executor, Row, sqlite::SqliteRow};
 
-use super::SqliteStorage;
-use super::batch_values;
-use super::batch_writes;
-use super::connection::COMMITS;
-use super::errors::{batch_error, no_room};
-use super::rows::RowSet;
+use super::{batch_values, batch_writes};
 use crate::content::keys::TenantSecret;
 use crate::domain::Error;
 use crate::domain::checkpoints::planner::{Batch, ChunkRow, ThreadRow};
 use crate::domain::checkpoints::prepared::{PlannedScope, Sealed};
 use crate::domain::storage::{BatchError, Outcome};
-use crate::storage::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::COMMITS;
+use crate::storage::sqlite::errors::{batch_error, no_room};
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::tokens::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 
 /// A thread of the batch as it was found.
-pub(super) struct LockedThread {
-    pub(super) thread_key: i64,
-    pub(super) scope_id: i64,
-    pub(super) next_no: i64,
+pub(in crate::storage) struct LockedThread {
+    pub(in crate::storage) thread_key: i64,
+    pub(in crate::storage) scope_id: i64,
+    pub(in crate::storage) next_no: i64,
     /// The thread has a row; else this batch creates it.
-    pub(super) exists: bool,
+    pub(in crate::storage) exists: bool,
     /// Set when a condition failed: nothing is written for the thread.
-    pub(super) refused: Option<Outcome>,
+    pub(in crate::storage) refused: Option<Outcome>,
     pub(super) checkpoints_added: i64,
     pub(super) bytes_added: i64,
     generation: String,
@@ -39,15 +37,15 @@ pub(super) struct LockedThread {
 
 /// Everything the batch writes, but for threads and scopes.
 #[derive(Default)]
-pub(super) struct Changes {
-    pub(super) checkpoints: RowSet,
-    pub(super) writes: RowSet,
+pub(in crate::storage) struct Changes {
+    pub(in crate::storage) checkpoints: RowSet,
+    pub(in crate::storage) writes: RowSet,
     manifests: RowSet,
     chunks: RowSet,
 }
 
 /// Why a batch could not be applied.
-pub(super) enum Failure {
+pub(in crate::storage) enum Failure {
     Sql(sqlx::Error),
     Damaged(Error),
 }
@@ -65,7 +63,10 @@ impl From<Error> for Failure {
 }
 
 impl SqliteStorage {
-    pub(super) async fn apply_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+    pub(in crate::storage) async fn apply_batch(
+        &self,
+        batch: &Batch,
+    ) -> Result<Vec<Outcome>, BatchError> {
         self.connections.check_room().map_err(no_room)?;
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let secrets = secrets_of_batch(self, batch).await?;
@@ -201,7 +202,13 @@ fn locked_thread(
 
 impl Changes {
     /// Adds a value of the scope.
-    pub(super) fn manifest(&mut self, at: (&str, i64), no: i64, version_key: i64, sealed: &Sealed) {
+    pub(in crate::storage) fn manifest(
+        &mut self,
+        at: (&str, i64),
+        no: i64,
+        version_key: i64,
+        sealed: &Sealed,
+    ) {
         let (tenant, scope_id) = at;
         let digest = self.manifests.bytes(&sealed.digest);
         let body = self.manifests.bytes(&sealed.body);

@@ -7,22 +7,23 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::batch::{Failure, LockedThread};
-use super::rows::RowSet;
 use crate::domain::checkpoints::planner::{Batch, SlotRow, SlotValue};
-use crate::storage::channel_map::{self, Entry};
+use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::channel_map::Entry;
+use crate::storage::sqlite::rows::RowSet;
 
 /// A checkpoint's row as it is stored before the batch.
-pub(super) struct Stored {
-    pub(super) parent: Option<String>,
-    pub(super) map: Vec<Entry>,
-    pub(super) size_bytes: i64,
+pub(in crate::storage) struct Stored {
+    pub(in crate::storage) parent: Option<String>,
+    pub(in crate::storage) map: Vec<Entry>,
+    pub(in crate::storage) size_bytes: i64,
 }
 
 /// (thread of the batch, ns, id)
-pub(super) type Place<'a> = (usize, &'a str, &'a str);
+pub(in crate::storage) type Place<'a> = (usize, &'a str, &'a str);
 
 /// The batch's own checkpoints and those that carried values come from, as stored.
-pub(super) async fn read_stored<'a>(
+pub(in crate::storage) async fn read_stored<'a>(
     write: &mut SqliteConnection,
     batch: &'a Batch,
     locked_threads: &[LockedThread],

@@ -9,7 +9,8 @@ use sqlx::sqlite::SqliteConnection;
 use super::batch::{Changes, Failure, LockedThread};
 use super::batch_stored::{Place, Stored, read_known, read_stored};
 use crate::domain::checkpoints::planner::{Batch, CheckpointRow, SlotRow, SlotValue, ValueRow};
-use crate::storage::channel_map::{self, Entry};
+use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::channel_map::Entry;
 
 struct Resolver<'a> {
     batch: &'a Batch,
@@ -20,7 +21,7 @@ struct Resolver<'a> {
     maps: Vec<Vec<Entry>>,
 }
 
-pub(super) async fn resolve(
+pub(in crate::storage) async fn resolve(
     write: &mut SqliteConnection,
     batch: &Batch,
     locked_threads: &mut [LockedThread],

@@ -7,9 +7,9 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use super::batch::{Changes, Failure, LockedThread};
-use super::rows::RowSet;
 use crate::domain::Error;
 use crate::domain::checkpoints::planner::{Batch, WriteRow};
+use crate::storage::sqlite::rows::RowSet;
 
 /// A write that is stored at the same position. In the order of the statement's columns.
 #[derive(serde::Deserialize)]
@@ -27,7 +27,7 @@ impl Stored {
     }
 }
 
-pub(super) async fn resolve(
+pub(in crate::storage) async fn resolve(
     connection: &mut SqliteConnection,
     batch: &Batch,
     locked_threads: &mut [LockedThread],

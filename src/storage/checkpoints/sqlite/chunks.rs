@@ -6,11 +6,11 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::rows::RowSet;
 use super::views::Tenant;
 use crate::content::parts::Part;
 use crate::domain::Result;
-use crate::storage::opening::{Chunks, parts_of};
+use crate::storage::content::opening::{Chunks, parts_of};
+use crate::storage::sqlite::rows::RowSet;
 
 const READ_CHUNKS: &str = "
 select c.name, c.body from json_each($3) j
@@ -18,7 +18,7 @@ cross join chunks c on c.tenant = $1 and c.scope_id = $2
     and c.name = substr($4, j.value ->> 0, j.value ->> 1)";
 
 /// Stored chunks by name, in any order; those that are not there are left out.
-pub(super) async fn read_chunks(
+pub(in crate::storage) async fn read_chunks(
     connection: &mut SqliteConnection,
     place: (&str, i64),
     names: impl Iterator<Item = &[u8]>,
@@ -42,7 +42,7 @@ pub(super) async fn read_chunks(
 }
 
 /// All chunks that some values need, given the scopes and lists of the values.
-pub(super) async fn chunks_of<'a>(
+pub(in crate::storage) async fn chunks_of<'a>(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
     lists: impl Iterator<Item = (i64, &'a [u8])>,

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::SqliteStorage;
 use super::values::{ValueRef, read_values};
 use super::views::{self, CheckpointKeys, Tenant};
 use crate::domain::caller::Caller;
@@ -14,11 +13,12 @@ use crate::domain::checkpoints::history::{Base, Chain, Gap, Node};
 use crate::domain::storage::TargetHistory;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::channel_map;
+use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::prepare::channel_key;
+use crate::storage::checkpoints::walk::{Ancestor, Step, Walk};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::prepare::channel_key;
-use crate::storage::thread_filter::OwnedThread;
-use crate::storage::walk::{Ancestor, Step, Walk};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::threads::thread_filter::OwnedThread;
 
 /// Ancestors in the first slice of a walk; each further slice is four times as long.
 const FIRST_SLICE: i64 = 64;
@@ -26,14 +26,14 @@ const LONGEST_SLICE: i64 = 4_096;
 
 /// Where a walk takes place.
 #[derive(Clone, Copy)]
-pub(super) struct Ground<'a> {
-    pub(super) tenant: Tenant<'a>,
-    pub(super) thread_key: i64,
-    pub(super) scope_id: i64,
+pub(in crate::storage) struct Ground<'a> {
+    pub(in crate::storage) tenant: Tenant<'a>,
+    pub(in crate::storage) thread_key: i64,
+    pub(in crate::storage) scope_id: i64,
 }
 
 impl SqliteStorage {
-    pub(super) async fn read_history(
+    pub(in crate::storage) async fn read_history(
         &self,
         caller: &Caller,
         target: &Target,
@@ -82,7 +82,7 @@ impl SqliteStorage {
 }
 
 /// The history of some channels from one checkpoint's parent on.
-pub(super) struct Want<'a> {
+pub(in crate::storage) struct Want<'a> {
     ns: &'a str,
     parent: Option<&'a str>,
     channels: Vec<String>,
@@ -90,7 +90,7 @@ pub(super) struct Want<'a> {
 
 impl<'a> Want<'a> {
     /// Channels that the checkpoint itself has a base for need no walk.
-    pub(super) fn new(
+    pub(in crate::storage) fn new(
         ns: &'a str,
         parent: Option<&'a str>,
         channels: &[String],
@@ -103,7 +103,7 @@ impl<'a> Want<'a> {
 }
 
 /// Reads into the chain whatever the histories wanted still miss.
-pub(super) async fn fill(
+pub(in crate::storage) async fn fill(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
     chain: &mut Chain,

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
-use super::SqliteStorage;
 use super::history::{Ground, Want, fill};
-use super::rows::{ids_json, prefixes_json};
 use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views, size_bytes};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
@@ -18,10 +16,12 @@ use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Page;
 use crate::domain::tokens::grants::Action;
-use crate::storage::documents::open_documents;
+use crate::storage::content::documents::open_documents;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::thread_filter::{SHOWN, ThreadFilter, Way};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::rows::{ids_json, prefixes_json};
+use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Rows that one page looks at; a filter that matches less often gives short pages with a cursor.
 const LOOKED_AT_MAX: usize = 10_000;
@@ -31,7 +31,11 @@ const FILTER_SLICE: usize = 500;
 const LOADED_TOGETHER: usize = 16;
 
 impl SqliteStorage {
-    pub(super) async fn read_page(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+    pub(in crate::storage) async fn read_page(
+        &self,
+        caller: &Caller,
+        query: &ListQuery,
+    ) -> Result<Page> {
         let limit = query.limit.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX));
         if limit == 0 {
             return Ok(Page::default());

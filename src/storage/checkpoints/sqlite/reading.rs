@@ -3,7 +3,6 @@
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::SqliteStorage;
 use super::history::{Ground, Want, fill};
 use super::views::{COLUMNS, CheckpointRow, Tenant, load_views};
 use crate::content::keys::TenantSecret;
@@ -13,22 +12,23 @@ use crate::domain::checkpoints::checkpoint::Target;
 use crate::domain::checkpoints::history::{Chain, channels_without_value};
 use crate::domain::storage::CheckpointTuple;
 use crate::domain::tokens::grants::Action;
-use crate::storage::channel_map;
+use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::prepare::channel_key;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// A thread, perhaps with the checkpoint asked for.
-pub(super) struct FoundTarget {
-    pub(super) generation: String,
+pub(in crate::storage) struct FoundTarget {
+    pub(in crate::storage) generation: String,
     ids: (i64, i64),
     owner: Option<String>,
-    pub(super) checkpoint: Option<CheckpointRow>,
+    pub(in crate::storage) checkpoint: Option<CheckpointRow>,
 }
 
 impl SqliteStorage {
-    pub(super) async fn read_checkpoint(
+    pub(in crate::storage) async fn read_checkpoint(
         &self,
         caller: &Caller,
         target: &Target,
@@ -84,7 +84,7 @@ impl SqliteStorage {
         Ok(answer)
     }
 
-    pub(super) async fn find_target(
+    pub(in crate::storage) async fn find_target(
         &self,
         connection: &mut SqliteConnection,
         (thread, target): (OwnedThread<'_>, &Target),

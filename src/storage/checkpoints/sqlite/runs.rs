@@ -5,22 +5,22 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::SqliteStorage;
 use super::bases::{make_bases, read_stored, recount};
-use super::garbage::Garbage;
 use super::history::Ground;
-use super::rows::{RowSet, ids_json, prefixes_json};
-use super::thread_row::read_thread_row;
 use super::views::Tenant;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::tokens::grants::Action;
+use crate::storage::checkpoints::prepare::channel_key;
+use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::prepare::channel_key;
-use crate::storage::retention;
-use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::rows::{RowSet, ids_json, prefixes_json};
+use crate::storage::threads::retention;
+use crate::storage::threads::sqlite::thread_row::read_thread_row;
+use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
@@ -46,7 +46,11 @@ fn way_in(way: Way) -> &'static str {
 impl SqliteStorage {
     /// A thread whose lease is held fails the call before anything of it is removed; threads before it, in the
     /// order of their ids, are done then.
-    pub(super) async fn remove_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+    pub(in crate::storage) async fn remove_runs(
+        &self,
+        caller: &Caller,
+        run_ids: &[String],
+    ) -> Result<()> {
         if run_ids.is_empty() {
             return Ok(());
         }

@@ -5,21 +5,21 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use super::chunks::chunks_of;
-use super::rows::RowSet;
 use super::views::Tenant;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::ValueRow;
-use crate::storage::opening::{StoredValue, open_value};
-use crate::storage::value_parts::comes_as_names;
+use crate::storage::checkpoints::value_parts::comes_as_names;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::content::opening::{StoredValue, open_value};
+use crate::storage::sqlite::rows::RowSet;
 
 /// A value that is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ValueRef {
-    pub(super) scope_id: i64,
-    pub(super) no: u32,
+pub(in crate::storage) struct ValueRef {
+    pub(in crate::storage) scope_id: i64,
+    pub(in crate::storage) no: u32,
     /// Key of the version that it is wanted for; None: that of its row counts.
-    pub(super) version_key: Option<i64>,
+    pub(in crate::storage) version_key: Option<i64>,
 }
 
 const READ_VALUES: &str = "

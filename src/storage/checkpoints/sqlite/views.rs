@@ -7,41 +7,42 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::rows::RowSet;
 use super::values::{ValueRef, open_values, read_values};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{
     LargeValues, PENDING_SENDS, PendingWrite, Value, View,
 };
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::base_document::open_base;
-use crate::storage::channel_map::{self, Entry};
-use crate::storage::documents::open_documents;
+use crate::storage::checkpoints::base_document::open_base;
+use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::channel_map::Entry;
+use crate::storage::checkpoints::prepare::{channels_of, version_key};
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::documents::open_documents;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::prepare::{channels_of, version_key};
+use crate::storage::sqlite::rows::RowSet;
 
 /// A checkpoint's row and where its values are.
 #[derive(Debug, Clone)]
-pub(super) struct CheckpointRow {
-    pub(super) thread_id: String,
-    pub(super) thread_key: i64,
-    pub(super) scope_id: i64,
-    pub(super) ns: String,
-    pub(super) id: String,
-    pub(super) parent: Option<String>,
-    pub(super) map: Vec<Entry>,
-    pub(super) documents: Vec<u8>,
-    pub(super) legacy: bool,
-    pub(super) delta_channels: Vec<String>,
+pub(in crate::storage) struct CheckpointRow {
+    pub(in crate::storage) thread_id: String,
+    pub(in crate::storage) thread_key: i64,
+    pub(in crate::storage) scope_id: i64,
+    pub(in crate::storage) ns: String,
+    pub(in crate::storage) id: String,
+    pub(in crate::storage) parent: Option<String>,
+    pub(in crate::storage) map: Vec<Entry>,
+    pub(in crate::storage) documents: Vec<u8>,
+    pub(in crate::storage) legacy: bool,
+    pub(in crate::storage) delta_channels: Vec<String>,
 }
 
 /// Columns that [`CheckpointRow::read`] wants, of `checkpoints c`.
-pub(super) const COLUMNS: &str =
+pub(in crate::storage) const COLUMNS: &str =
     "c.ns, c.checkpoint_id, c.parent_id, c.map, c.documents, c.legacy, c.delta_channels";
 
 impl CheckpointRow {
-    pub(super) fn read(row: &SqliteRow, thread: (String, i64, i64)) -> Result<Self> {
+    pub(in crate::storage) fn read(row: &SqliteRow, thread: (String, i64, i64)) -> Result<Self> {
         let (thread_id, thread_key, scope_id) = thread;
         let map: Vec<u8> = row.try_get("map")?;
         let delta_channels: String = row.try_get("delta_channels")?;
@@ -60,28 +61,32 @@ impl CheckpointRow {
         })
     }
 
-    pub(super) fn at(&self) -> CheckpointAt<'_> {
+    pub(in crate::storage) fn at(&self) -> CheckpointAt<'_> {
         CheckpointAt { scope_id: self.scope_id, ns: &self.ns, id: &self.id }
     }
 }
 
 /// The tenant whose rows are read, and the secret that opens them.
 #[derive(Clone, Copy)]
-pub(super) struct Tenant<'a> {
-    pub(super) name: &'a str,
-    pub(super) secret: &'a TenantSecret,
+pub(in crate::storage) struct Tenant<'a> {
+    pub(in crate::storage) name: &'a str,
+    pub(in crate::storage) secret: &'a TenantSecret,
     /// Content of packs that this operation has fetched.
-    pub(super) prefetch: &'a PackPrefetch,
-    pub(super) large_values: LargeValues,
+    pub(in crate::storage) prefetch: &'a PackPrefetch,
+    pub(in crate::storage) large_values: LargeValues,
 }
 
 impl<'a> Tenant<'a> {
     /// For reads that need the bytes of all values.
-    pub(super) fn new(name: &'a str, secret: &'a TenantSecret, prefetch: &'a PackPrefetch) -> Self {
+    pub(in crate::storage) fn new(
+        name: &'a str,
+        secret: &'a TenantSecret,
+        prefetch: &'a PackPrefetch,
+    ) -> Self {
         Self { name, secret, prefetch, large_values: LargeValues::Whole }
     }
 
-    pub(super) fn reading(self, large_values: LargeValues) -> Self {
+    pub(in crate::storage) fn reading(self, large_values: LargeValues) -> Self {
         Self { large_values, ..self }
     }
 }
@@ -108,7 +113,7 @@ pub(super) async fn load_views(
 }
 
 /// A view without values, writes and bases.
-pub(super) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> Result<View> {
+pub(in crate::storage) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> Result<View> {
     let (skeleton, metadata) = open_documents(tenant.secret, row.at(), &row.documents)?;
     Ok(View {
         thread_id: row.thread_id.clone(),
@@ -167,11 +172,11 @@ fn versions_of(tenant: Tenant<'_>, view: &View, map: &[Entry]) -> Result<Option<
 
 /// A checkpoint whose writes or bases are wanted.
 pub(super) struct CheckpointKeys<'a> {
-    pub(super) at: usize,
-    pub(super) thread_key: i64,
-    pub(super) scope_id: i64,
-    pub(super) ns: &'a str,
-    pub(super) id: &'a str,
+    pub(in crate::storage) at: usize,
+    pub(in crate::storage) thread_key: i64,
+    pub(in crate::storage) scope_id: i64,
+    pub(in crate::storage) ns: &'a str,
+    pub(in crate::storage) id: &'a str,
 }
 
 /// Places of some ids beside `rows`; None is left out.
@@ -325,7 +330,7 @@ async fn load_sends(
 }
 
 /// Decoded bytes that a view adds to a page.
-pub(super) fn size_bytes(view: &View) -> usize {
+pub(in crate::storage) fn size_bytes(view: &View) -> usize {
     let value = |value: &Value| value.data.len() + 64;
     let documents: usize = [&view.skeleton, &view.metadata].into_iter().map(Bytes::len).sum();
     let values: usize = view.values.iter().map(|(_, it)| value(it)).sum();

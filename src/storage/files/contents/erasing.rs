@@ -4,8 +4,8 @@ use super::sweeping::drop_content;
 use crate::domain::Result;
 use crate::domain::clock::Clock;
 use crate::domain::store::namespace::Namespace;
-use crate::storage::access::{Accessible, SqlValue};
-use crate::storage::items::namespaces;
+use crate::storage::db::access::{Accessible, SqlValue};
+use crate::storage::store::namespaces;
 
 /// Contents of one transaction: each may have some thousand rows.
 const SLICE_CONTENTS: i64 = 4;

@@ -15,8 +15,6 @@ pub use self::sweeping::{drop_content, drop_unshown, sweep};
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
-use super::items::namespaces;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::files::contents::{
@@ -25,6 +23,8 @@ use crate::domain::files::contents::{
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::store::item::{Address, Key};
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
+use crate::storage::store::namespaces;
 
 const SCOPE: &str =
     "select scope_id from contents where tenant = $1 and content_id = $2 and finished_at = 0";

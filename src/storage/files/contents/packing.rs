@@ -2,7 +2,7 @@
 
 use crate::domain::Result;
 use crate::domain::clock::Micros;
-use crate::storage::access::Accessible;
+use crate::storage::db::access::Accessible;
 use crate::storage::objects::packs::Scope;
 
 const COLD: &str = "
@@ -20,7 +20,7 @@ pub async fn list_cold(engine: &dyn Accessible) -> Result<Vec<(Scope, Micros)>> 
     let mut access = engine.begin_read().await?;
     let rows = access.rows(COLD, &[]).await?;
     access.end().await?;
-    let scope = |row: &crate::storage::access::SqlRow| {
+    let scope = |row: &crate::storage::db::access::SqlRow| {
         Ok((Scope { tenant: row.text(0)?.to_owned(), id: row.integer(1)? }, row.integer(2)?))
     };
     rows.iter().map(scope).collect()

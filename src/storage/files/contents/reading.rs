@@ -9,9 +9,9 @@ use crate::content::parts::Part;
 use crate::domain::caller::Caller;
 use crate::domain::files::contents::ContentId;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Accessible, SqlValue, rows_named};
+use crate::storage::content::opening::{Chunks, parts_of};
+use crate::storage::db::access::{Accessible, SqlValue, rows_named};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::{Chunks, parts_of};
 
 /// How often a slice is read whose chunks move into a pack, or from one into another, meanwhile.
 const READS_MAX: u32 = 8;

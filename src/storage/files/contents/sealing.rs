@@ -8,8 +8,8 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::content::slicing::{cut, list};
 use crate::domain::Result;
-use crate::storage::access::{Access, SqlValue};
-use crate::storage::associated_data::of_chunk;
+use crate::storage::content::associated_data::of_chunk;
+use crate::storage::db::access::{Access, SqlValue};
 
 /// A slice as it is stored: each of its chunks once, and the list of them.
 pub struct SealedSlice {

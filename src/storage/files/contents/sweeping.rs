@@ -4,7 +4,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::files::contents::{ContentId, IDLE_MAX};
-use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
 use crate::storage::snapshots::archives;
 
 /// Contents that one statement finds.

@@ -10,10 +10,10 @@ use super::threads::{CHECKPOINT_COLUMNS, Thread, write_of};
 use crate::content::parts::{Name, Part, read, read_node};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::access::{Access, NAMES_MAX, SqlRow, SqlValue, rows_named};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::base_document::open_base;
-use crate::storage::damage::is_damage;
+use crate::storage::checkpoints::base_document::open_base;
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::db::access::{Access, NAMES_MAX, SqlRow, SqlValue, rows_named};
+use crate::storage::db::damage::is_damage;
 
 /// What a thread may take in memory, and those together that are read at once.
 const THREAD_BYTES: i64 = 1 << 20;

@@ -12,11 +12,11 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part, PartsError, assemble, read, read_node};
 use crate::domain::Result;
 use crate::domain::names::Tag;
-use crate::storage::access::{Access, SqlRow, SqlValue, rows_named};
-use crate::storage::associated_data::ValueRow;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::content::opening::open_chunk;
+use crate::storage::db::access::{Access, SqlRow, SqlValue, rows_named};
 use crate::storage::objects::Objects;
 use crate::storage::objects::pack_location::PackLocation;
-use crate::storage::opening::open_chunk;
 
 /// Columns of manifests and of writes that make a value.
 pub const VALUE_COLUMNS: &str = "tag, size_bytes, digest, body, parts";

@@ -6,9 +6,9 @@ use super::{TenantScan, size};
 use crate::domain::Result;
 use crate::domain::doctor::{FindingPlace, Noun, Report, State};
 use crate::domain::store::item::{Address, Key};
-use crate::storage::access::{Source, SqlRow, SqlValue, page_of};
-use crate::storage::associated_data::{ValueRow, item_place};
-use crate::storage::items::{heads, namespaces};
+use crate::storage::content::associated_data::{ValueRow, item_place};
+use crate::storage::db::access::{Source, SqlRow, SqlValue, page_of};
+use crate::storage::store::{heads, namespaces};
 
 /// An item has no tag of its own.
 pub const ITEMS: Source<'static> = Source {

@@ -1,8 +1,8 @@
 //! Reads the map of a checkpoint as either engine stores it.
 
 use crate::domain::{Error, Result};
-use crate::storage::access::SqlRow;
-use crate::storage::channel_map::{Entry, unpack};
+use crate::storage::checkpoints::channel_map::{Entry, unpack};
+use crate::storage::db::access::SqlRow;
 
 /// Reads the three columns of `{map}` from column `at` on.
 ///

@@ -26,15 +26,15 @@ mod threads;
 
 use std::collections::{BTreeSet, HashSet};
 
-pub use maps::read_map;
-use pass::find_unread;
+pub use self::maps::read_map;
+use self::pass::find_unread;
 
-use super::access::{Accessible, Dialect, SqlValue};
-use super::damage::{Keys, is_damage};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, FindingPlace, Noun, Progress, Report, State};
 use crate::domain::{Error, Result};
+use crate::storage::db::access::{Accessible, Dialect, SqlValue};
+use crate::storage::db::damage::{Keys, is_damage};
 
 /// Younger garbage is still being worked on: by a removal, or by a copy that stages its rows.
 const GARBAGE_AGE: Micros = 3_600 * 1_000_000;

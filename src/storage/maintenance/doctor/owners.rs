@@ -3,7 +3,7 @@
 use super::TenantScan;
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::owner_signing::{OWNER_TABLES, OwnerTable};
+use crate::storage::tokens::owner_signing::{OWNER_TABLES, OwnerTable};
 
 impl TenantScan<'_> {
     pub(super) async fn examine_owners(&self, report: &mut Report) -> Result<()> {

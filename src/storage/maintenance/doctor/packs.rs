@@ -10,7 +10,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::doctor::{Noun, Report, State};
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Source, SqlValue, lock_scope, page};
+use crate::storage::db::access::{Access, Accessible, Source, SqlValue, lock_scope, page};
 use crate::storage::objects::Objects;
 use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::bytes_by_pack;

@@ -5,8 +5,8 @@ use super::items::{ITEM_VALUES, VERSION_VALUES};
 use super::{KEYS_PER_PAGE, TenantScan};
 use crate::domain::doctor::{FindingPlace, Noun, Report, State};
 use crate::domain::{Error, Result};
-use crate::storage::access::{PAGE_ROWS, SqlValue};
-use crate::storage::damage::{Keys, Next, is_damage, thread_ids};
+use crate::storage::db::access::{PAGE_ROWS, SqlValue};
+use crate::storage::db::damage::{Keys, Next, is_damage, thread_ids};
 
 /// Rows of one kind that are gone through.
 #[derive(Debug, Clone, Copy)]
@@ -173,7 +173,7 @@ impl TenantScan<'_> {
                 FindingPlace { checkpoint_ns: text(0), checkpoint_id: text(1), ..place }
             }
             Pass::Items | Pass::Versions => {
-                let namespace = crate::storage::items::namespaces::of_cell(&key[0]);
+                let namespace = crate::storage::store::namespaces::of_cell(&key[0]);
                 FindingPlace { namespace: namespace.map(|it| it.labels().to_vec()), ..place }
             }
             _ => place,

@@ -5,7 +5,7 @@ use super::survey::{Survey, sums_of_thread};
 use super::{TenantScan, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::access::{Access, SqlValue, lock_scope, rows_named};
+use crate::storage::db::access::{Access, SqlValue, lock_scope, rows_named};
 
 impl TenantScan<'_> {
     /// Makes the counters of a thread true. False: it is gone, or has no scope to be locked.

@@ -9,9 +9,9 @@ use crate::content::parts::{NAME_BYTES, NODE_BYTES_MAX, Name};
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::doctor::{FindingPlace, Noun, PLACES_MAX, Report, State};
-use crate::storage::access::{Access, Source, SqlValue, page, page_of};
-use crate::storage::associated_data::ValueRow;
-use crate::storage::damage::is_damage;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::db::access::{Access, Source, SqlValue, page, page_of};
+use crate::storage::db::damage::is_damage;
 use crate::storage::objects::pack_location::PackLocation;
 
 const SCOPE_TABLES: [&str; 5] = ["scopes", "scope_holders", "manifests", "chunks", "packs"];

@@ -5,8 +5,8 @@ use super::pass::{Pass, Start};
 use super::{TenantScan, size};
 use crate::domain::Result;
 use crate::domain::doctor::{Noun, Report, State};
-use crate::storage::access::{Source, SqlValue, page_of};
-use crate::storage::associated_data::ValueRow;
+use crate::storage::content::associated_data::ValueRow;
+use crate::storage::db::access::{Source, SqlValue, page_of};
 
 pub const ENTRIES: Source<'static> = Source {
     columns: "session_no, log_no, era, seq, entry_no,

@@ -8,7 +8,7 @@ use crate::domain::names::ThreadId;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::Snapshot;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Dialect, SqlValue};
+use crate::storage::db::access::{Access, Dialect, SqlValue};
 use crate::storage::snapshots::item_sql::ItemSql;
 use crate::storage::snapshots::items::Items;
 use crate::storage::snapshots::rows::{COLUMNS, add_parts, read};

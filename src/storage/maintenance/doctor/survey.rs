@@ -8,7 +8,7 @@ use super::threads::Thread;
 use super::{TenantScan, read_map};
 use crate::content::parts::{Name, Part, read, read_node};
 use crate::domain::Result;
-use crate::storage::access::{Access, Dialect, Source, SqlValue, page, rows_named};
+use crate::storage::db::access::{Access, Dialect, Source, SqlValue, page, rows_named};
 use crate::storage::objects::pack_location::PackLocation;
 
 /// Names that are held at one time; a scope with more chunks is gone through several times.

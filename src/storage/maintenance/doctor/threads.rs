@@ -8,12 +8,12 @@ use super::survey::{Sums, sums_of_thread};
 use super::{TenantScan, read_map, size};
 use crate::domain::Result;
 use crate::domain::doctor::{FindingPlace, Noun, Report, State};
-use crate::storage::access::{Access, Source, SqlRow, SqlValue, page_of, rows_named};
-use crate::storage::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::base_document::open_base;
-use crate::storage::channel_map::Entry;
-use crate::storage::documents::open_documents;
-use crate::storage::prepare::describe;
+use crate::storage::checkpoints::base_document::open_base;
+use crate::storage::checkpoints::channel_map::Entry;
+use crate::storage::checkpoints::prepare::describe;
+use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::documents::open_documents;
+use crate::storage::db::access::{Access, Source, SqlRow, SqlValue, page_of, rows_named};
 
 /// $2 thread id.
 const THREAD: &str = "

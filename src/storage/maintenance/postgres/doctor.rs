@@ -6,19 +6,19 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Column, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
 
-use super::connection::Connection;
 use super::garbage::remove_garbage;
-use super::pool::{Lease, Pool};
-use super::{PostgresStorage, TENANT_IN_INDEX};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, Dialect, SqlRow, SqlValue};
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue};
 use crate::storage::objects::Objects;
-use crate::storage::rights::RightsMemory;
-use crate::storage::tenant_keys::stored_secret;
+use crate::storage::postgres::connection::Connection;
+use crate::storage::postgres::pool::{Lease, Pool};
+use crate::storage::postgres::{PostgresStorage, TENANT_IN_INDEX};
+use crate::storage::tenants::tenant_keys::stored_secret;
+use crate::storage::tokens::rights::RightsMemory;
 
-pub(super) const DIALECT: Dialect = Dialect {
+pub(in crate::storage) const DIALECT: Dialect = Dialect {
     // A holder is the key as text; one that is damaged must not end the statement.
     thread_of_holder: "t.thread_key = case when h.holder ~ '^-?[0-9]{1,19}$' then h.holder::bigint end",
     holder: "cast(t.thread_key as text)",
@@ -139,7 +139,7 @@ impl Accessible for PostgresStorage {
 
 const BEGIN_READ: &str = "begin isolation level repeatable read read only";
 
-pub(super) async fn begin_access<'a>(
+pub(in crate::storage) async fn begin_access<'a>(
     pool: &Pool,
     begin: &'static str,
 ) -> Result<Box<dyn Access + 'a>> {
@@ -155,7 +155,7 @@ async fn run_alone(pool: &Pool, statement: &str, binds: &[SqlValue]) -> Result<V
 }
 
 /// A transaction that somebody else began and ends.
-pub(super) struct BorrowedTransaction<'a>(pub &'a mut Connection);
+pub(in crate::storage) struct BorrowedTransaction<'a>(pub &'a mut Connection);
 
 #[async_trait]
 impl Access for BorrowedTransaction<'_> {

@@ -2,23 +2,23 @@
 
 use sqlx::Row;
 
-use super::PostgresStorage;
-use super::connection::Connection;
-use super::content::collect;
 use super::doctor::{BorrowedTransaction, DIALECT};
-use super::removal::{LockedThread, begin};
 use crate::domain::clock::Micros;
 use crate::domain::tenants::erasure::Receipt;
 use crate::domain::{Error, Result};
-use crate::storage::access::Access;
+use crate::storage::content::postgres::collect;
+use crate::storage::db::access::Access;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
 use crate::storage::sessions::removal::remove_slice;
+use crate::storage::threads::postgres::removal::{LockedThread, begin};
 
 /// Rows removed by one statement of the garbage collection.
 const SLICE_ROWS: i64 = 5_000;
 const DAY: Micros = 24 * 3_600 * 1_000_000;
 
 impl PostgresStorage {
-    pub(super) async fn sweep_expired(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn sweep_expired(&self, now: Micros) -> Result<()> {
         let mut connection = self.pool.get().await?;
         for (text, age) in [
             ("delete from idempotency where created_at < $1 and tenant is not null", DAY),
@@ -43,7 +43,7 @@ impl PostgresStorage {
 }
 
 /// Makes a thread unreachable: from here on it is absent, its rows are garbage.
-pub(super) async fn replace_with_tombstone(
+pub(in crate::storage) async fn replace_with_tombstone(
     connection: &mut Connection,
     tenant: &str,
     locked: &LockedThread,
@@ -81,7 +81,7 @@ pub(super) async fn replace_with_tombstone(
 
 /// Removes in slices what nobody can reach, and says what; can be repeated from any point. Packs of a scope that nobody
 /// holds go with the scope itself: till then the entry in the garbage remembers them.
-pub(super) async fn remove_garbage(
+pub(in crate::storage) async fn remove_garbage(
     connection: &mut Connection,
     tenant: &str,
     thread_key: i64,

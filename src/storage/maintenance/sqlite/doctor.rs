@@ -7,17 +7,17 @@ use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row, SqlSafeStr, TypeInfo, ValueRef};
 use tokio::sync::MutexGuard;
 
-use super::SqliteStorage;
-use super::connection::{Read, Write};
-use super::errors::{is_read_error, storage_error};
 use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
-use crate::storage::access::{Access, Accessible, BadPage, Dialect, SqlRow, SqlValue};
+use crate::storage::db::access::{Access, Accessible, BadPage, Dialect, SqlRow, SqlValue};
 use crate::storage::objects::Objects;
-use crate::storage::rights::RightsMemory;
-use crate::storage::tenant_keys::stored_secret;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::{Read, Write};
+use crate::storage::sqlite::errors::{is_read_error, storage_error};
+use crate::storage::tenants::tenant_keys::stored_secret;
+use crate::storage::tokens::rights::RightsMemory;
 
 const DIALECT: Dialect = Dialect {
     thread_of_holder: "t.thread_id = h.holder",

@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::SqliteStorage;
-use super::chunks::read_chunks;
-use super::pack_writes::release;
 use crate::domain::tenants::erasure::Receipt;
 use crate::domain::{Error, Result};
-use crate::storage::channel_map;
+use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::sqlite::chunks::read_chunks;
+use crate::storage::content::reachability::{Leaves, Reachability};
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
-use crate::storage::reachability::{Leaves, Reachability};
+use crate::storage::objects::sqlite::pack_writes::release;
 use crate::storage::sessions::removal::remove_rows;
+use crate::storage::sqlite::SqliteStorage;
 
 /// Rows per slice: some milliseconds.
 const SLICE_ROWS: i64 = 500;
@@ -26,10 +26,10 @@ const SLICE_BYTES: i64 = 4 << 20;
 
 /// What a removal left: rows of a thread key, and values of a scope that perhaps nobody names any more.
 #[derive(Debug, Clone)]
-pub(super) struct Garbage {
-    pub(super) tenant: String,
-    pub(super) thread_key: i64,
-    pub(super) scope_id: i64,
+pub(in crate::storage) struct Garbage {
+    pub(in crate::storage) tenant: String,
+    pub(in crate::storage) thread_key: i64,
+    pub(in crate::storage) scope_id: i64,
 }
 
 const DELETE_ROWS: [&str; 5] = [
@@ -47,7 +47,7 @@ const DELETE_ROWS: [&str; 5] = [
 
 impl SqliteStorage {
     /// Says what went. Safe to repeat, and to run beside anything else.
-    pub(super) async fn collect(&self, garbage: &Garbage) -> Result<Receipt> {
+    pub(in crate::storage) async fn collect(&self, garbage: &Garbage) -> Result<Receipt> {
         let (mut removed, mut logs) = (Receipt::default(), 0);
         let counts = [
             &mut removed.writes,
@@ -246,7 +246,7 @@ impl SqliteStorage {
     }
 
     /// Names of the chunks with content that the values of a scope lead to, in the order of the values.
-    pub(super) async fn leaves_of(
+    pub(in crate::storage) async fn leaves_of(
         &self,
         scope: &Scope,
     ) -> Result<Vec<crate::content::parts::Name>> {
@@ -338,7 +338,7 @@ async fn mark_lists(
 }
 
 /// Keys of the threads that hold the scope.
-pub(super) async fn holders(
+pub(in crate::storage) async fn holders(
     connection: &mut SqliteConnection,
     garbage: &Garbage,
 ) -> Result<Vec<i64>> {
@@ -367,7 +367,7 @@ async fn named_values(
 }
 
 /// Numbers that the rows of one thread key name.
-pub(super) async fn values_of_thread(
+pub(in crate::storage) async fn values_of_thread(
     connection: &mut SqliteConnection,
     tenant: &str,
     thread_key: i64,

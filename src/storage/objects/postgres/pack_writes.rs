@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use sqlx::Row;
 
-use super::PostgresStorage;
-use super::connection::Connection;
 use super::packs::{id_of, name_of};
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{NewPack, Scope, bytes_by_pack};
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
 
 /// Objects that one claim takes.
 const DELETIONS: i64 = 100;
 
 impl PostgresStorage {
-    pub(super) async fn insert_upload(
+    pub(in crate::storage) async fn insert_upload(
         &self,
         scope: &Scope,
         pack: &PackId,
@@ -37,7 +37,7 @@ impl PostgresStorage {
     }
 
     /// The epoch stays: every name that was known to be in the scope still is.
-    pub(super) async fn install_pack(
+    pub(in crate::storage) async fn install_pack(
         &self,
         scope: &Scope,
         pack: &NewPack,
@@ -73,7 +73,7 @@ impl PostgresStorage {
         Ok(live)
     }
 
-    pub(super) async fn drop_empty_packs(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn drop_empty_packs(&self, now: Micros) -> Result<()> {
         sqlx::query(
             "with gone as (delete from packs where live_bytes <= 0 returning tenant, pack_id)
              insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
@@ -85,7 +85,11 @@ impl PostgresStorage {
         Ok(())
     }
 
-    pub(super) async fn delete_uploads(&self, before: Micros, now: Micros) -> Result<u64> {
+    pub(in crate::storage) async fn delete_uploads(
+        &self,
+        before: Micros,
+        now: Micros,
+    ) -> Result<u64> {
         let done = sqlx::query(
             "with gone as (delete from uploads where created_at < $1 returning tenant, pack_id)
              insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
@@ -98,7 +102,7 @@ impl PostgresStorage {
         Ok(done.rows_affected())
     }
 
-    pub(super) async fn take_deletions(
+    pub(in crate::storage) async fn take_deletions(
         &self,
         dropped_before: Micros,
         now: Micros,
@@ -121,7 +125,10 @@ impl PostgresStorage {
         rows.iter().map(|row| Ok((row.get("tenant"), id_of(row)?))).collect()
     }
 
-    pub(super) async fn forget_deletions(&self, done: &[(String, PackId)]) -> Result<()> {
+    pub(in crate::storage) async fn forget_deletions(
+        &self,
+        done: &[(String, PackId)],
+    ) -> Result<()> {
         let (tenants, packs): (Vec<&str>, Vec<&[u8]>) =
             done.iter().map(|(tenant, pack)| (tenant.as_str(), &pack[..])).unzip();
         sqlx::query(
@@ -135,7 +142,7 @@ impl PostgresStorage {
         Ok(())
     }
 
-    pub(super) async fn insert_staged(
+    pub(in crate::storage) async fn insert_staged(
         &self,
         scope: &Scope,
         thread_key: i64,
@@ -233,7 +240,7 @@ async fn point(
 }
 
 /// Takes what chunks no longer point to off their packs, under the scope lock; a pack with nothing left goes to the outbox.
-pub(super) async fn release(
+pub(in crate::storage) async fn release(
     connection: &mut Connection,
     scope: &Scope,
     places: Vec<PackLocation>,

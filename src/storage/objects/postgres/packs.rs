@@ -5,18 +5,18 @@ use bytes::Bytes;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
-use super::content::lists_in_order;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
-use crate::storage::contents::packing;
+use crate::storage::content::postgres::lists_in_order;
+use crate::storage::content::reachability::Leaves;
+use crate::storage::files::contents::packing;
 use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
 };
-use crate::storage::reachability::Leaves;
+use crate::storage::postgres::PostgresStorage;
 
 /// Threads looked at by one statement.
 const SLICE_THREADS: i64 = 1_000;
@@ -232,12 +232,12 @@ fn pack_of(row: &PgRow) -> Result<StoredPack> {
     })
 }
 
-pub(super) fn id_of(row: &PgRow) -> Result<PackId> {
+pub(in crate::storage) fn id_of(row: &PgRow) -> Result<PackId> {
     let damaged = |_| Error::Integrity("the id of a pack has a wrong length".into());
     row.get::<&[u8], _>("pack_id").try_into().map_err(damaged)
 }
 
-pub(super) fn name_of(row: &PgRow) -> Result<Name> {
+pub(in crate::storage) fn name_of(row: &PgRow) -> Result<Name> {
     let damaged = |_| Error::Integrity("the name of a chunk has a wrong length".into());
     row.get::<&[u8], _>("name").try_into().map_err(damaged)
 }

@@ -6,14 +6,14 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::SqliteStorage;
 use super::packs::{id_of, name_of};
-use super::rows::RowSet;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{NewPack, Scope, bytes_by_pack};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::rows::RowSet;
 
 /// Chunks that one transaction points to a pack: some milliseconds.
 const SLICE_CHUNKS: usize = 500;
@@ -21,7 +21,7 @@ const SLICE_CHUNKS: usize = 500;
 const DELETIONS: i64 = 100;
 
 impl SqliteStorage {
-    pub(super) async fn insert_upload(
+    pub(in crate::storage) async fn insert_upload(
         &self,
         scope: &Scope,
         pack: &PackId,
@@ -41,7 +41,7 @@ impl SqliteStorage {
     }
 
     /// The epoch stays: every name that was known to be in the scope still is.
-    pub(super) async fn install_pack(
+    pub(in crate::storage) async fn install_pack(
         &self,
         scope: &Scope,
         pack: &NewPack,
@@ -70,7 +70,7 @@ impl SqliteStorage {
         Ok(live)
     }
 
-    pub(super) async fn drop_empty_packs(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn drop_empty_packs(&self, now: Micros) -> Result<()> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
@@ -83,7 +83,11 @@ impl SqliteStorage {
         write.commit().await
     }
 
-    pub(super) async fn delete_uploads(&self, before: Micros, now: Micros) -> Result<u64> {
+    pub(in crate::storage) async fn delete_uploads(
+        &self,
+        before: Micros,
+        now: Micros,
+    ) -> Result<u64> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
@@ -102,7 +106,7 @@ impl SqliteStorage {
         Ok(done.rows_affected())
     }
 
-    pub(super) async fn take_deletions(
+    pub(in crate::storage) async fn take_deletions(
         &self,
         dropped_before: Micros,
         now: Micros,
@@ -125,7 +129,10 @@ impl SqliteStorage {
         rows.iter().map(|row| Ok((row.try_get("tenant")?, id_of(row)?))).collect()
     }
 
-    pub(super) async fn forget_deletions(&self, done: &[(String, PackId)]) -> Result<()> {
+    pub(in crate::storage) async fn forget_deletions(
+        &self,
+        done: &[(String, PackId)],
+    ) -> Result<()> {
         let mut set = RowSet::default();
         for (tenant, pack) in done {
             let at = set.bytes(pack);
@@ -143,7 +150,7 @@ impl SqliteStorage {
         write.commit().await
     }
 
-    pub(super) async fn insert_staged(
+    pub(in crate::storage) async fn insert_staged(
         &self,
         scope: &Scope,
         thread_key: i64,
@@ -289,7 +296,7 @@ async fn point(
 }
 
 /// Takes what chunks no longer point to off their packs; a pack with nothing left goes to the outbox.
-pub(super) async fn release(
+pub(in crate::storage) async fn release(
     connection: &mut SqliteConnection,
     scope: &Scope,
     places: Vec<PackLocation>,

@@ -5,17 +5,17 @@ use bytes::Bytes;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::SqliteStorage;
-use super::chunks::read_chunks;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::Micros;
 use crate::domain::{Error, Result};
-use crate::storage::contents::packing;
+use crate::storage::checkpoints::sqlite::chunks::read_chunks;
+use crate::storage::files::contents::packing;
 use crate::storage::objects::pack_location::{PackId, PackLocation};
 use crate::storage::objects::packs::{
     ColdScopes, Coldness, NewPack, PackStorage, Scope, StoredPack,
 };
+use crate::storage::sqlite::SqliteStorage;
 
 /// Threads looked at by one statement.
 const SLICE_THREADS: i64 = 1_000;
@@ -207,7 +207,7 @@ impl PackStorage for SqliteStorage {
 }
 
 /// Places of all packed chunks of a scope.
-pub(super) async fn read_places(
+pub(in crate::storage) async fn read_places(
     connection: &mut SqliteConnection,
     place: (&str, i64),
 ) -> Result<Vec<(PackLocation, Name)>> {
@@ -241,12 +241,12 @@ fn pack_of(row: &SqliteRow) -> Result<StoredPack> {
     })
 }
 
-pub(super) fn id_of(row: &SqliteRow) -> Result<PackId> {
+pub(in crate::storage) fn id_of(row: &SqliteRow) -> Result<PackId> {
     let id: Vec<u8> = row.try_get("pack_id")?;
     id.try_into().map_err(|_| Error::Integrity("the id of a pack has a wrong length".into()))
 }
 
-pub(super) fn name_of(name: &[u8]) -> Result<Name> {
+pub(in crate::storage) fn name_of(name: &[u8]) -> Result<Name> {
     let damaged = |_| Error::Integrity("the name of a chunk has a wrong length".into());
     name.try_into().map_err(damaged)
 }

@@ -4,14 +4,14 @@ use serde_json::json;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::SqliteStorage;
-use super::connection::Read;
-use super::copy_rows::cell;
-use super::rows::RowSet;
 use crate::domain::clock::Micros;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::storage::items::namespaces;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::Read;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::store::namespaces;
+use crate::storage::threads::sqlite::copy_rows::cell;
 
 /// Rows and bytes of one slice: some milliseconds of the writer's time.
 const SLICE_ROWS: usize = 500;

@@ -2,10 +2,6 @@
 
 use sqlx::sqlite::SqliteConnection;
 
-use super::SqliteStorage;
-use super::connection::Read;
-use super::copy_rows::{OF_SESSION, read_slice, slices};
-use super::garbage::Garbage;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
@@ -13,7 +9,11 @@ use crate::domain::sessions::SESSION;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::owner_macs::OwnerRow;
+use crate::storage::maintenance::sqlite::garbage::Garbage;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::Read;
+use crate::storage::threads::sqlite::copy_rows::{OF_SESSION, read_slice, slices};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 const FIND: &str = "
 select s.session_no, s.scope_id, s.owner, s.user_id, s.agent, s.title, s.created_at, s.updated_at, s.archives, s.next_log,
@@ -32,13 +32,13 @@ delete from garbage where tenant = $1 and thread_key = $4";
 /// A session at the moment, and where its copy is staged.
 pub(super) struct StagedSession {
     session: SessionName,
-    pub(super) row: SessionRow,
-    pub(super) copy: Garbage,
+    pub(in crate::storage) row: SessionRow,
+    pub(in crate::storage) copy: Garbage,
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct SessionRow {
-    pub(super) session_no: i64,
+pub(in crate::storage) struct SessionRow {
+    pub(in crate::storage) session_no: i64,
     scope_id: i64,
     owner: Option<String>,
     user_id: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct SessionRow {
     archives: i64,
     next_log: i64,
     size_bytes: i64,
-    pub(super) epoch: i64,
+    pub(in crate::storage) epoch: i64,
     mac: Option<Vec<u8>>,
 }
 
@@ -90,7 +90,7 @@ pub(super) async fn find_sessions(
 
 impl StagedSession {
     /// Makes a hidden session of what was staged.
-    pub(super) async fn make(
+    pub(in crate::storage) async fn make(
         &self,
         write: &mut SqliteConnection,
         number: i64,

@@ -5,12 +5,7 @@
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteConnection;
 
-use super::SqliteStorage;
-use super::connection::Read;
-use super::copy_rows::{OF_THREAD, read_slice, slices};
-use super::garbage::Garbage;
-use super::snapshot_sessions::{StagedSession, find_sessions};
-use super::thread_row::{ThreadRow, read_thread_row};
+use super::sessions::{StagedSession, find_sessions};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
@@ -21,12 +16,17 @@ use crate::domain::store::namespace::Namespace;
 use crate::domain::threads::thread::THREAD;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
-use crate::storage::access::Accessible;
-use crate::storage::owner_macs::OwnerRow;
+use crate::storage::db::access::Accessible;
+use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::snapshots::SnapshotEngine;
 use crate::storage::snapshots::item_sql::{self, ItemSql};
 use crate::storage::snapshots::items::remove_slice;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::Read;
+use crate::storage::threads::sqlite::copy_rows::{OF_THREAD, read_slice, slices};
+use crate::storage::threads::sqlite::thread_row::{ThreadRow, read_thread_row};
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// $1 tenant, $2 hidden id, $3 thread key, $4 scope, $5 generation, $6 owner, $7 created at, $8 last step, $9 size, $10 to $12
 /// graph, assistant, user, $13 MAC. Its counters are those of the moment.
@@ -180,7 +180,10 @@ impl SqliteStorage {
         let _turn = self.connections.background().await;
         let mut write = self.connections.begin_write().await?;
         for (scope_id, epoch) in roots {
-            if super::copy::read_epoch(&mut write, tenant, *scope_id).await? != Some(*epoch) {
+            if crate::storage::threads::sqlite::copy::read_epoch(&mut write, tenant, *scope_id)
+                .await?
+                != Some(*epoch)
+            {
                 write.rollback().await?;
                 return Err(removed());
             }
@@ -211,7 +214,9 @@ impl SqliteStorage {
                 .await?;
         }
         for it in sessions {
-            if let Err(error) = super::copy::check_registered(&mut write, &it.copy).await {
+            if let Err(error) =
+                crate::storage::threads::sqlite::copy::check_registered(&mut write, &it.copy).await
+            {
                 write.rollback().await?;
                 return Err(error);
             }
@@ -224,8 +229,13 @@ impl SqliteStorage {
 impl Staged {
     /// Content that the copy names may be gone when the epoch rose: what is staged holds nothing.
     async fn check(&self, write: &mut SqliteConnection) -> Result<()> {
-        super::copy::check_registered(write, &self.copy).await?;
-        let epoch = super::copy::read_epoch(write, &self.copy.tenant, self.copy.scope_id).await?;
+        crate::storage::threads::sqlite::copy::check_registered(write, &self.copy).await?;
+        let epoch = crate::storage::threads::sqlite::copy::read_epoch(
+            write,
+            &self.copy.tenant,
+            self.copy.scope_id,
+        )
+        .await?;
         if epoch == Some(self.more.epoch) {
             return Ok(());
         }

@@ -6,15 +6,15 @@ use sqlx::Row;
 
 use async_trait::async_trait;
 
-use super::PostgresStorage;
-use super::connection::Connection;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
 use crate::domain::scheduling::contention::Contention;
-use crate::storage::contents::Roots;
-use crate::storage::owner_macs::OwnerRow;
+use crate::storage::files::contents::Roots;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Chunks that one statement reads.
 const CHUNKS_MAX: usize = 4_096;
@@ -31,7 +31,7 @@ impl Roots for PostgresStorage {
 }
 
 /// Two that meet at a new root: the one whose insert came second reads what the first one made. One that is there is checked.
-pub(super) async fn read_or_make_root(
+pub(in crate::storage) async fn read_or_make_root(
     connection: &mut Connection,
     (tenant, secret): (&str, &TenantSecret),
     root: &str,
@@ -73,7 +73,7 @@ pub(super) async fn read_or_make_root(
     }
 }
 
-pub(super) async fn read_chunks(
+pub(in crate::storage) async fn read_chunks(
     connection: &mut Connection,
     tenant: &str,
     wanted: &BTreeSet<(i64, Name)>,

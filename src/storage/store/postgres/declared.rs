@@ -1,9 +1,9 @@
 //! Binds what namespaces declare of a batch's items, as parameters behind all others: the versions that an item keeps, and its words. It
 //! also binds the notes about files.
 
-use super::item_vectors::has_vectors;
-use super::item_words::array_of;
-use super::item_writes::Query;
+use super::vectors::has_vectors;
+use super::words::array_of;
+use super::writes::Query;
 use crate::domain::store::batch::{ItemBatch, ItemGroup, ItemRow, PreparedValue};
 use crate::domain::store::words::ItemWords;
 
@@ -26,7 +26,7 @@ impl Places {
 }
 
 /// Puts the values of the columns into a statement. They are found by the number of a row of `v`.
-pub(super) fn fill(text: &str, batch: &ItemBatch) -> String {
+pub(in crate::storage) fn fill(text: &str, batch: &ItemBatch) -> String {
     let places = Places::of(batch);
     let at = |place: usize, kind: &str| format!("(${place}::{kind}[])[v.ord::integer]");
     let words = if has_words(batch) {
@@ -61,7 +61,7 @@ pub(super) fn fill_note(text: &str, batch: &ItemBatch) -> String {
     text.replace("{note}", &note)
 }
 
-pub(super) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
+pub(in crate::storage) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     let kept = |it: &ItemRow| it.put.as_ref().and_then(|it| it.history);
     let kept = batch.rows.iter().map(kept);
     let kept = kept.map(|it| it.map(|it| i32::try_from(it).unwrap_or(i32::MAX)));

@@ -2,14 +2,14 @@
 
 use sqlx::Row;
 
-use super::PostgresStorage;
-use super::item_statement::bounds;
+use super::search_sql::bounds;
 use crate::domain::Result;
 use crate::domain::store::label::labels;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
-use crate::storage::contents::erasing::erase_contents;
-use crate::storage::items::{memory_key, namespaces};
+use crate::storage::files::contents::erasing::erase_contents;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::{memory_key, namespaces};
 
 const SLICE_ROWS: i64 = 5_000;
 
@@ -64,7 +64,11 @@ on conflict (tenant, thread_key) do update set owner = excluded.owner, erased = 
 
 impl PostgresStorage {
     /// Items and all that is about them, then contents of files.
-    pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
+    pub(in crate::storage) async fn erase_items(
+        &self,
+        tenant: &str,
+        subject: &str,
+    ) -> Result<Slice> {
         let mut all = Slice::default();
         for root in labels(subject) {
             let slice = self.erase_root(tenant, subject, root).await?;

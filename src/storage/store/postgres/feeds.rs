@@ -10,8 +10,6 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
-use super::connection::Connection;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::store::feed::{
     Change, ChangeKind, ChangePage, FeedStorage, Position, kept_since, wanted_enough, wanted_until,
@@ -19,6 +17,8 @@ use crate::domain::store::feed::{
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
 
 const SWEPT_ROWS: i64 = 5_000;
 /// Statements that began before a log was opened write nothing into it. They are over soon; a stuck one is not waited for.
@@ -174,7 +174,7 @@ impl PostgresStorage {
     }
 
     /// Removes what is older than any position that leads on, in slices; then logs that nobody wants.
-    pub(super) async fn sweep_changes(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn sweep_changes(&self, now: Micros) -> Result<()> {
         let since = kept_since(now);
         let mut connection = self.pool.get().await?;
         loop {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::domain::json::filter::{Field, Filter, Operand, Order, Test};
-use crate::storage::items::projection::{MARK, escape, project_operand, under};
+use crate::storage::store::projection::{MARK, escape, project_operand, under};
 
 /// Entries of `$in` up to which an index is asked for each.
 const INDEXED_ENTRIES_MAX: usize = 8;

@@ -3,15 +3,15 @@
 use async_trait::async_trait;
 use sqlx::Row;
 
-use super::PostgresStorage;
 use super::items::{literal, read_item};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::store::history::{ItemHistoryStorage, ListVersions, VersionPage};
-use crate::storage::items::StoredItem;
-use crate::storage::items::versions::page;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::StoredItem;
+use crate::storage::store::versions::page;
 
 /// $5 below which version, $6 rows, $7 whether values are wanted, $8 bytes after which no further value is read. One state: an
 /// item whose row is there has exactly the versions that are read with it.

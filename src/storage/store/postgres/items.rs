@@ -7,8 +7,7 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
-use super::item_chunks::{read_chunks, read_or_make_root};
+use super::chunks::{read_chunks, read_or_make_root};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Part;
 use crate::domain::Result;
@@ -21,15 +20,16 @@ use crate::domain::store::item::{
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::storage::ItemStorage;
-use crate::storage::indexing_rows::Indexable;
-use crate::storage::items::models::ModelMemory;
-use crate::storage::items::projection::array_literal;
-use crate::storage::items::{
+use crate::storage::content::opening::{Chunks, parts_of};
+use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::indexing_rows::Indexable;
+use crate::storage::store::models::ModelMemory;
+use crate::storage::store::projection::array_literal;
+use crate::storage::store::{
     Columns, StoredItem, Target, check_together, memory_key, needs_content, prepare, unresolved,
     with_request,
 };
-use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::{Chunks, parts_of};
 
 /// How often an item whose chunks are gone is read.
 const READS_MAX: usize = 4;
@@ -196,7 +196,7 @@ impl PostgresStorage {
         Ok(found)
     }
 
-    pub(super) async fn read_items(
+    pub(in crate::storage) async fn read_items(
         &self,
         tenant: &str,
         addresses: &[Address],
@@ -290,7 +290,7 @@ impl PostgresStorage {
     }
 
     /// Removes what has expired, in slices. What lay in chunks is left to the garbage.
-    pub(super) async fn sweep_items(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn sweep_items(&self, now: Micros) -> Result<()> {
         loop {
             let done = sqlx::query(
                 "with gone as (
@@ -344,16 +344,16 @@ async fn retry_torn_read<T, R: Future<Output = Result<T>>>(read: impl Fn() -> R)
 }
 
 /// Namespaces as array literals, because arrays of arrays do not pass through `unnest`, and keys.
-pub(super) fn places(addresses: &[Address]) -> (Vec<String>, Vec<Vec<u8>>) {
+pub(in crate::storage) fn places(addresses: &[Address]) -> (Vec<String>, Vec<Vec<u8>>) {
     let place = |it: &Address| (literal(&it.namespace), it.key.as_bytes().to_vec());
     addresses.iter().map(place).unzip()
 }
 
-pub(super) fn literal(namespace: &Namespace) -> String {
+pub(in crate::storage) fn literal(namespace: &Namespace) -> String {
     array_literal(namespace.labels().iter().map(|it| Cow::Borrowed(it.as_str())))
 }
 
-pub(super) fn read_item(row: &PgRow) -> StoredItem {
+pub(in crate::storage) fn read_item(row: &PgRow) -> StoredItem {
     let address = Address {
         namespace: Namespace::stored(row.get("namespace")),
         key: Key::stored(row.get("key")),

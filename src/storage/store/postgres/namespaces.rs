@@ -2,15 +2,15 @@
 
 use sqlx::Row;
 
-use super::PostgresStorage;
-use super::item_statement::bounds;
 use super::items::literal;
+use super::search_sql::bounds;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::store::item::ListNamespaces;
 use crate::domain::store::namespace::Namespace;
-use crate::storage::items::listing::Listing;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::listing::Listing;
 
 /// Namespaces that one statement finds.
 const PAGE: i32 = 1_000;
@@ -39,7 +39,7 @@ select namespace from n where namespace is not null limit $6
 
 impl PostgresStorage {
     /// Round trips: one per range of the caller's and 1,000 namespaces.
-    pub(super) async fn read_namespaces(
+    pub(in crate::storage) async fn read_namespaces(
         &self,
         caller: &Caller,
         within: &[Namespace],

@@ -5,8 +5,7 @@
 
 use sqlx::{AssertSqlSafe, Executor, Row};
 
-use super::PostgresStorage;
-use super::item_statement::{Bound, COLUMNS, Statement};
+use super::search_sql::{Bound, COLUMNS, Statement};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -14,8 +13,9 @@ use crate::domain::store::item::{Address, Item, ItemPage, Key, SearchItems, Sele
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::{Metric, Near};
 use crate::domain::{Error, Result};
-use crate::storage::items::nearest::{Paging, fits};
-use crate::storage::items::{StoredItem, selected};
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::nearest::{Paging, fits};
+use crate::storage::store::{StoredItem, selected};
 
 /// Candidates up to which all are compared.
 const EXACT_MAX: i64 = 5_000;
@@ -50,7 +50,7 @@ struct NearestSearch<'a> {
 
 impl PostgresStorage {
     /// Round trips: two up to some thousand candidates, four above; more where values lie in chunks.
-    pub(super) async fn read_nearest(
+    pub(in crate::storage) async fn read_nearest(
         &self,
         caller: &Caller,
         within: &[Namespace],

@@ -7,11 +7,11 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
-use super::item_writes::Query;
 use super::items::literal;
+use super::writes::Query;
 use crate::domain::storage::BatchError;
 use crate::domain::store::batch::{ItemBatch, ItemOutcome, ItemRow, PreparedValue};
+use crate::storage::postgres::PostgresStorage;
 
 /// $1 the time, $2 the version of what is created, $3 earlier versions to keep. A version that comes in is how often the item was
 /// put. An item whose life has ended is another one under the same name.
@@ -51,7 +51,7 @@ select version from done
 ";
 
 /// Whether the batch is of this kind. Nobody asks for an earlier answer then either: only conditions have one.
-pub(super) fn are_plain(batch: &ItemBatch) -> bool {
+pub(in crate::storage) fn are_plain(batch: &ItemBatch) -> bool {
     let kept = batch.rows.first().and_then(|it| it.put.as_ref()).and_then(|it| it.history);
     let is_plain = |it: &PreparedValue| {
         let has_more = it.content.is_some() || it.content_id.is_some() || it.vectors.is_some();

@@ -4,9 +4,8 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
-use super::item_statement::{Ask, Statement};
 use super::items::read_item;
+use super::search_sql::{Ask, Statement};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -18,7 +17,8 @@ use crate::domain::store::item::{
     Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select,
 };
 use crate::domain::store::namespace::Namespace;
-use crate::storage::items::{Candidates, StoredItem, selected};
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::{Candidates, StoredItem, selected};
 
 /// Rows with marks that one statement looks at, where nothing is known of how many match.
 const MARKED_PAGE: usize = 256;
@@ -50,7 +50,7 @@ enum End {
 
 impl PostgresStorage {
     /// Round trips: one; more where values lie in chunks, and where rows with marks do not match after all.
-    pub(super) async fn read_item_page(
+    pub(in crate::storage) async fn read_item_page(
         &self,
         caller: &Caller,
         within: &[Namespace],
@@ -158,7 +158,7 @@ impl PostgresStorage {
     }
 
     /// Round trips: one, and one for each page of rows with marks where there is a filter.
-    pub(super) async fn read_item_count(
+    pub(in crate::storage) async fn read_item_count(
         &self,
         caller: &Caller,
         within: &[Namespace],

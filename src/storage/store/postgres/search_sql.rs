@@ -4,22 +4,22 @@ use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Postgres};
 
-use super::TENANT_IN_INDEX;
-use super::item_filter::{Bind, Condition};
+use super::filter::{Bind, Condition};
 use super::items::literal;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::store::item::{ItemCursor, ItemSort, Scope};
 use crate::domain::store::namespace::Namespace;
-use crate::storage::items::order_by;
+use crate::storage::postgres::TENANT_IN_INDEX;
+use crate::storage::store::order_by;
 
 /// A statement that is put together: its text and what it binds.
-pub(super) struct Statement {
-    pub(super) text: String,
+pub(in crate::storage) struct Statement {
+    pub(in crate::storage) text: String,
     binds: Vec<Bound>,
 }
 
-pub(super) enum Bound {
+pub(in crate::storage) enum Bound {
     Text(String),
     Texts(Vec<String>),
     Bytes(Vec<u8>),
@@ -28,17 +28,17 @@ pub(super) enum Bound {
 }
 
 /// What one statement of a search asks for.
-pub(super) struct Ask<'a> {
-    pub(super) scope: &'a Scope,
-    pub(super) within: &'a [Namespace],
-    pub(super) sort: ItemSort,
-    pub(super) after: Option<&'a ItemCursor>,
+pub(in crate::storage) struct Ask<'a> {
+    pub(in crate::storage) scope: &'a Scope,
+    pub(in crate::storage) within: &'a [Namespace],
+    pub(in crate::storage) sort: ItemSort,
+    pub(in crate::storage) after: Option<&'a ItemCursor>,
     /// Matches that are not wanted, then those that are.
-    pub(super) offset: usize,
-    pub(super) rows: usize,
-    pub(super) wants_values: bool,
+    pub(in crate::storage) offset: usize,
+    pub(in crate::storage) rows: usize,
+    pub(in crate::storage) wants_values: bool,
     pub(super) only_marked: bool,
-    pub(super) now: Micros,
+    pub(in crate::storage) now: Micros,
 }
 
 /// Below so many items a range is gone through; above it, the index of projections is asked first.
@@ -60,13 +60,13 @@ const PLAIN_COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_
     i.expires_at, i.size_bytes, i.has_marks, i.content_id";
 
 /// What a search looks at of a row before it knows that it is a hit.
-pub(super) const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
+pub(in crate::storage) const COLUMNS: &str = "i.tenant, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros, \
     i.expires_at, i.size_bytes, i.has_marks, i.content_id, i.projection";
 
 /// Conditions of a search.
-pub(super) struct SearchConditions {
+pub(in crate::storage) struct SearchConditions {
     /// Life and range, and that the value has all there is.
-    pub(super) place: String,
+    pub(in crate::storage) place: String,
     /// Life and range of items that have not.
     kept_elsewhere: String,
     /// There is a range.
@@ -74,14 +74,14 @@ pub(super) struct SearchConditions {
     /// Behind a position; begins with `and` where there is one.
     after: String,
     /// On `i` and on `p.d`, the tenant's projection.
-    pub(super) filter: String,
+    pub(in crate::storage) filter: String,
     indexed: String,
 }
 
 impl SearchConditions {
     /// What stands before `select`, and from `from` to the last condition. A plan is made without the values, so it cannot
     /// know which of the two indexes has fewer rows: the statement looks, and runs one branch of two.
-    pub(super) fn source(&self) -> (String, String) {
+    pub(in crate::storage) fn source(&self) -> (String, String) {
         let Self { place, filter, indexed, after, .. } = self;
         let (with, items) = if indexed.is_empty() {
             let items = format!("(select {COLUMNS} from items i where i.tenant = $1 and {place})");
@@ -150,12 +150,17 @@ impl SearchConditions {
 
 impl Statement {
     /// $1 is the tenant, $2 the time.
-    pub(super) fn new(tenant: &str, now: Micros) -> Self {
+    pub(in crate::storage) fn new(tenant: &str, now: Micros) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
         Self { text: String::new(), binds }
     }
 
-    pub(super) fn count(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+    pub(in crate::storage) fn count(
+        tenant: &str,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Self {
         let mut statement = Self::new(tenant, now);
         let wanted = statement.conditions(tenant, within, scope);
         let certain = if scope.filter.is_some() { " and not i.has_marks" } else { "" };
@@ -165,7 +170,12 @@ impl Statement {
     }
 
     /// Where a search found nothing, and so no row says it.
-    pub(super) fn omitted(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+    pub(in crate::storage) fn omitted(
+        tenant: &str,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Self {
         let mut statement = Self::new(tenant, now);
         let place = Scope { filter: None, ..scope.clone() };
         let omitted = statement.conditions(tenant, within, &place).count_omitted();
@@ -173,7 +183,7 @@ impl Statement {
         statement
     }
 
-    pub(super) fn search(tenant: &str, ask: &Ask<'_>) -> Self {
+    pub(in crate::storage) fn search(tenant: &str, ask: &Ask<'_>) -> Self {
         let mut statement = Self::new(tenant, ask.now);
         let mut wanted = statement.conditions(tenant, ask.within, ask.scope);
         if let Some(after) = ask.after {
@@ -231,7 +241,7 @@ impl Statement {
         statement
     }
 
-    pub(super) fn conditions(
+    pub(in crate::storage) fn conditions(
         &mut self,
         tenant: &str,
         within: &[Namespace],
@@ -284,12 +294,12 @@ impl Statement {
         format!(" and {column} <= {time} and ({column} < {time} or {place})")
     }
 
-    pub(super) fn bind(&mut self, bound: Bound) -> String {
+    pub(in crate::storage) fn bind(&mut self, bound: Bound) -> String {
         self.binds.push(bound);
         format!("${}", self.binds.len())
     }
 
-    pub(super) fn query(self) -> Query<'static, Postgres, PgArguments> {
+    pub(in crate::storage) fn query(self) -> Query<'static, Postgres, PgArguments> {
         // Planning costs more than running. Filters have any number of forms: those of large ones are not kept, and would
         // drive out the others.
         let is_common = self.binds.len() <= BINDS_KEPT_MAX;
@@ -305,7 +315,7 @@ impl Statement {
 }
 
 /// The range of everything below a prefix that has labels.
-pub(super) fn bounds(prefix: &Namespace) -> (String, String) {
+pub(in crate::storage) fn bounds(prefix: &Namespace) -> (String, String) {
     let mut end = prefix.labels().to_vec();
     if let Some(last) = end.last_mut() {
         last.push('\u{1}');

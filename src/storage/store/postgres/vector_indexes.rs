@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use sha2::{Digest as _, Sha256};
 use sqlx::{AssertSqlSafe, Connection as _, Executor, Row};
 
-use super::connection::Connection;
-use super::failure;
-use super::pool::Pool;
-use super::servers::Servers;
 use crate::domain::store::vector::{Metric, Model};
 use crate::domain::{Error, Result};
+use crate::storage::postgres::connection::Connection;
+use crate::storage::postgres::failure;
+use crate::storage::postgres::pool::Pool;
+use crate::storage::postgres::servers::Servers;
 
 /// Longer vectors are indexed as half-precision numbers, and again longer ones not at all: limits of the extension.
 const DIMS_WHOLE_MAX: usize = 2_000;

@@ -5,13 +5,13 @@
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::PostgresStorage;
-use super::item_writes::Query;
 use super::items::places;
+use super::writes::Query;
 use crate::domain::Result;
 use crate::domain::store::batch::{ItemBatch, ItemRow};
 use crate::domain::store::item::Address;
 use crate::domain::store::vector::NewVectors;
+use crate::storage::postgres::PostgresStorage;
 
 /// Only rows that have some are looked for, so a batch without vectors pays nothing.
 pub(super) const STALE: &str = r"
@@ -27,7 +27,7 @@ pub(super) const STALE: &str = r"
 ";
 
 /// Another server changed the item, or made its vectors, between the snapshot and the lock: they were not seen.
-pub(super) const RACED: &str = r"
+pub(in crate::storage) const RACED: &str = r"
 case when is_ok and (old_vector_bytes > 0 or old_is_indexed) then not exists
     (select from items s where s.tenant = v.tenant and s.namespace = v.namespace::text[] and s.key = v.key
         and s.version = old_version and s.vector_bytes = old_vector_bytes)
@@ -53,12 +53,12 @@ pub(super) const ADDED: &str = r"
 ";
 
 /// Whether the batch brings some, or items whose vectors the server makes.
-pub(super) fn has_vectors(batch: &ItemBatch) -> bool {
+pub(in crate::storage) fn has_vectors(batch: &ItemBatch) -> bool {
     batch.rows.iter().any(|it| vectors(it).is_some() || index(it).is_some())
 }
 
 /// What becomes of the columns of `items` that say so.
-pub(super) fn filled(text: &str, batch: &ItemBatch) -> String {
+pub(in crate::storage) fn filled(text: &str, batch: &ItemBatch) -> String {
     let (bytes, is_indexed) = if has_vectors(batch) {
         ("($29::integer[])[v.ord::integer]", "($37::text[])[v.ord::integer] is not null")
     } else {
@@ -67,7 +67,7 @@ pub(super) fn filled(text: &str, batch: &ItemBatch) -> String {
     text.replace("{vector_bytes}", bytes).replace("{is_indexed}", is_indexed)
 }
 
-pub(super) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
+pub(in crate::storage) fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     if !has_vectors(batch) {
         return query;
     }

@@ -4,9 +4,8 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
-use super::item_statement::{Bound, Statement, bounds};
 use super::items::{literal, places};
+use super::search_sql::{Bound, Statement, bounds};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
@@ -17,7 +16,8 @@ use crate::domain::store::text_search::TextStorage;
 use crate::domain::store::word_walks::{Walk, WalkStorage, Walked};
 use crate::domain::store::words::ItemWords;
 use crate::domain::{Error, Result};
-use crate::storage::items::namespaces;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::namespaces;
 
 const CLAIM: &str = "
 update word_walks set claimed_until = $3

@@ -7,10 +7,11 @@ use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::items::literal;
-use super::{PostgresStorage, failure, item_declared, item_puts, item_vectors};
+use super::{declared, puts, vectors};
 use crate::domain::storage::BatchError;
 use crate::domain::store::batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
-use crate::storage::items::{memory_key, record_written};
+use crate::storage::postgres::{PostgresStorage, failure};
+use crate::storage::store::{memory_key, record_written};
 
 /// Unique violation: another server was faster.
 const RACED: &str = "23505";
@@ -170,11 +171,11 @@ select grp, 0, 'prior', false, 0, 0, null, answer, same, false from prior
 
 impl PostgresStorage {
     /// One round trip.
-    pub(super) async fn write_item_rows(
+    pub(in crate::storage) async fn write_item_rows(
         &self,
         batch: &ItemBatch,
     ) -> Result<Vec<ItemOutcome>, BatchError> {
-        if item_puts::are_plain(batch) {
+        if puts::are_plain(batch) {
             return self.put_item_rows(batch).await;
         }
         let mut connection =
@@ -223,10 +224,10 @@ impl PostgresStorage {
 
 /// Parts that a batch does not need are left out; so there are thirty-two texts.
 fn text(batch: &ItemBatch) -> String {
-    let changes = item_vectors::filled(CHANGES, batch);
-    let changes = item_declared::fill(&changes, batch);
-    let remembered = item_declared::fill_note(REMEMBERED, batch);
-    let answer = ANSWER.replace("{raced}", item_vectors::RACED);
+    let changes = vectors::filled(CHANGES, batch);
+    let changes = declared::fill(&changes, batch);
+    let remembered = declared::fill_note(REMEMBERED, batch);
+    let answer = ANSWER.replace("{raced}", vectors::RACED);
     let asks = batch.groups.iter().any(|it| it.idempotency.is_some());
     let has_content = batch.rows.iter().any(|it| content(it).is_some());
     let parts = [
@@ -236,16 +237,17 @@ fn text(batch: &ItemBatch) -> String {
         JUDGED,
         changes.as_str(),
         LOGGED,
-        item_vectors::STALE,
+        vectors::STALE,
         if has_content { CHUNKS } else { "" },
-        if item_vectors::has_vectors(batch) { item_vectors::ADDED } else { "" },
+        if vectors::has_vectors(batch) { vectors::ADDED } else { "" },
         if asks { remembered.as_str() } else { "" },
         answer.as_str(),
     ];
     parts.concat()
 }
 
-pub(super) type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
+pub(in crate::storage) type Query<'q> =
+    sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
 fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
     let rows = &batch.rows;
@@ -277,7 +279,7 @@ fn bind<'q>(query: Query<'q>, batch: &'q ItemBatch) -> Query<'q> {
         .bind(rows.iter().map(|it| it.put.as_ref().map(|it| it.has_marks)).collect::<Vec<_>>())
         .bind(batch.now);
     let query = bind_chunks(bind_requests(query, batch), batch);
-    item_declared::bind(item_vectors::bind(query, batch), batch)
+    declared::bind(vectors::bind(query, batch), batch)
 }
 
 fn bind_requests<'q>(query: Query<'q>, batch: &ItemBatch) -> Query<'q> {

@@ -2,13 +2,13 @@
 
 use sqlx::Row;
 
-use super::SqliteStorage;
 use crate::domain::Result;
 use crate::domain::store::label::labels;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
-use crate::storage::contents::erasing::erase_contents;
-use crate::storage::items::{memory_key, namespaces};
+use crate::storage::files::contents::erasing::erase_contents;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::store::{memory_key, namespaces};
 
 const SLICE_ROWS: i64 = 500;
 
@@ -46,7 +46,11 @@ delete from namespace_roots where tenant = $1 and root = $2";
 
 impl SqliteStorage {
     /// Items and all that is about them, then contents of files.
-    pub(super) async fn erase_items(&self, tenant: &str, subject: &str) -> Result<Slice> {
+    pub(in crate::storage) async fn erase_items(
+        &self,
+        tenant: &str,
+        subject: &str,
+    ) -> Result<Slice> {
         let mut all = Slice::default();
         for root in labels(subject) {
             let slice = self.erase_root(tenant, subject, root).await?;

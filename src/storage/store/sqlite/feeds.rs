@@ -5,14 +5,14 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::SqliteStorage;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::store::feed::{
     Change, ChangeKind, ChangePage, FeedStorage, Position, kept_since, wanted_enough, wanted_until,
 };
 use crate::domain::store::item::{Address, Key};
 use crate::domain::{Error, Result};
-use crate::storage::items::namespaces;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::store::namespaces;
 
 /// Rows per slice of the sweep: some milliseconds.
 const SWEPT_ROWS: i64 = 500;
@@ -93,7 +93,7 @@ impl FeedStorage for SqliteStorage {
 
 impl SqliteStorage {
     /// Removes what is older than any position that leads on, in slices; then logs that nobody wants.
-    pub(super) async fn sweep_changes(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn sweep_changes(&self, now: Micros) -> Result<()> {
         let since = kept_since(now);
         loop {
             let _turn = self.connections.background().await;

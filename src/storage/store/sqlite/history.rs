@@ -3,17 +3,17 @@
 use async_trait::async_trait;
 use sqlx::Row;
 
-use super::SqliteStorage;
 use super::items::{content_of, read_item};
-use super::views::Tenant;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::store::history::{ItemHistoryStorage, ListVersions, VersionPage};
-use crate::storage::items::versions::page;
-use crate::storage::items::{StoredItem, namespaces};
+use crate::storage::checkpoints::sqlite::views::Tenant;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::store::versions::page;
+use crate::storage::store::{StoredItem, namespaces};
 
 /// $5 below which version, $6 rows, $7 whether values are wanted, $8 bytes after which no further value is read.
 const LIST: &str = "

@@ -5,10 +5,6 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::SqliteStorage;
-use super::chunks::chunks_of;
-use super::rows::RowSet;
-use super::views::Tenant;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -21,22 +17,26 @@ use crate::domain::store::item::{
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::storage::ItemStorage;
-use crate::storage::contents::Roots;
-use crate::storage::indexing_rows::Indexable;
-use crate::storage::items::models::ModelMemory;
-use crate::storage::items::{
+use crate::storage::checkpoints::sqlite::chunks::chunks_of;
+use crate::storage::checkpoints::sqlite::views::Tenant;
+use crate::storage::content::opening::Chunks;
+use crate::storage::files::contents::Roots;
+use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::store::indexing_rows::Indexable;
+use crate::storage::store::models::ModelMemory;
+use crate::storage::store::{
     Columns, StoredItem, Target, check_together, memory_key, namespaces, needs_content, prepare,
     unresolved, with_request,
 };
-use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::opening::Chunks;
-use crate::storage::owner_macs::OwnerRow;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Rows per slice of the sweep: some milliseconds.
 const SWEPT_ROWS: i64 = 500;
 
 /// Columns that [`read_item`] wants, of `items i`.
-pub(super) const COLUMNS: &str =
+pub(in crate::storage) const COLUMNS: &str =
     "i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
     i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id, i.content_id";
 
@@ -188,7 +188,7 @@ impl Roots for SqliteStorage {
 
 impl SqliteStorage {
     /// The content scope of a namespace root.
-    pub(super) async fn target(
+    pub(in crate::storage) async fn target(
         &self,
         (tenant, secret): (&str, &TenantSecret),
         root: &str,
@@ -211,7 +211,7 @@ impl SqliteStorage {
     }
 
     /// Removes what has expired, in slices. What lay in chunks is left to the garbage.
-    pub(super) async fn sweep_items(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn sweep_items(&self, now: Micros) -> Result<()> {
         loop {
             let _turn = self.connections.background().await;
             let mut write = self.connections.begin_write().await?;
@@ -305,7 +305,7 @@ async fn read_items(
     Ok(found)
 }
 
-pub(super) async fn content_of(
+pub(in crate::storage) async fn content_of(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
     items: &[StoredItem],
@@ -314,7 +314,7 @@ pub(super) async fn content_of(
     chunks_of(connection, tenant, lists).await
 }
 
-pub(super) fn read_item(row: &SqliteRow) -> Result<StoredItem> {
+pub(in crate::storage) fn read_item(row: &SqliteRow) -> Result<StoredItem> {
     let namespace: Vec<u8> = row.try_get("namespace")?;
     let address = Address {
         namespace: namespaces::decode(&namespace)?,

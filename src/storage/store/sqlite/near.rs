@@ -8,20 +8,20 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::SqliteStorage;
-use super::item_search::{Bound, BoundStatement};
-use super::item_vectors::of_bytes;
 use super::items::{COLUMNS, content_of, read_item};
-use super::views::Tenant;
+use super::search::{Bound, BoundStatement};
+use super::vectors::of_bytes;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::store::item::{Item, ItemPage, SearchItems, Select};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::Near;
-use crate::storage::items::nearest::{Paging, fits};
-use crate::storage::items::selected;
+use crate::storage::checkpoints::sqlite::views::Tenant;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::store::nearest::{Paging, fits};
+use crate::storage::store::selected;
 
 /// Items that are opened at one time.
 const SLICE: usize = 64;
@@ -38,7 +38,7 @@ struct Ranked {
 }
 
 impl SqliteStorage {
-    pub(super) async fn read_nearest(
+    pub(in crate::storage) async fn read_nearest(
         &self,
         caller: &Caller,
         within: &[Namespace],

@@ -4,10 +4,7 @@ use serde_json::json;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};
 use sqlx::{AssertSqlSafe, Row, Sqlite, query::Query};
 
-use super::SqliteStorage;
-use super::connection::Read;
 use super::items::{COLUMNS, content_of, read_item};
-use super::views::Tenant;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
@@ -17,9 +14,12 @@ use crate::domain::store::item::{
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::storage::items::listing::Listing;
-use crate::storage::items::{Candidates, StoredItem, namespaces, order_by, selected};
+use crate::storage::checkpoints::sqlite::views::Tenant;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::Read;
+use crate::storage::store::listing::Listing;
+use crate::storage::store::{Candidates, StoredItem, namespaces, order_by, selected};
 
 /// Rows that are opened at one time.
 const SLICE: usize = 64;
@@ -29,11 +29,11 @@ const WHOLE: &str = "i.content_id is null";
 
 /// A statement that is put together: its conditions and what they bind.
 pub(super) struct BoundStatement {
-    pub(super) text: String,
+    pub(in crate::storage) text: String,
     binds: Vec<Bound>,
 }
 
-pub(super) enum Bound {
+pub(in crate::storage) enum Bound {
     Text(String),
     Bytes(Vec<u8>),
     Number(i64),
@@ -43,7 +43,7 @@ pub(super) enum Bound {
 type Take<'a> = dyn FnMut(StoredItem, Option<bytes::Bytes>) -> Result<bool> + Send + 'a;
 
 impl SqliteStorage {
-    pub(super) async fn read_item_page(
+    pub(in crate::storage) async fn read_item_page(
         &self,
         caller: &Caller,
         within: &[Namespace],
@@ -94,7 +94,7 @@ impl SqliteStorage {
         }
     }
 
-    pub(super) async fn read_item_count(
+    pub(in crate::storage) async fn read_item_count(
         &self,
         caller: &Caller,
         within: &[Namespace],
@@ -132,7 +132,7 @@ impl SqliteStorage {
     }
 
     /// One probe for each namespace, however many items it holds.
-    pub(super) async fn read_namespaces(
+    pub(in crate::storage) async fn read_namespaces(
         &self,
         caller: &Caller,
         within: &[Namespace],
@@ -229,7 +229,12 @@ impl Scan<'_> {
 }
 
 impl BoundStatement {
-    pub(super) fn new(tenant: &str, within: &[Namespace], scope: &Scope, now: Micros) -> Self {
+    pub(in crate::storage) fn new(
+        tenant: &str,
+        within: &[Namespace],
+        scope: &Scope,
+        now: Micros,
+    ) -> Self {
         let binds = vec![Bound::Text(tenant.to_owned()), Bound::Number(now)];
         let text = format!("(i.expires_at is null or i.expires_at > $2) and {WHOLE}");
         let mut wanted = Self { text, binds };
@@ -278,12 +283,15 @@ impl BoundStatement {
         Ok(row.try_get::<i64, _>(0)?.unsigned_abs())
     }
 
-    pub(super) fn bind(&mut self, bound: Bound) -> String {
+    pub(in crate::storage) fn bind(&mut self, bound: Bound) -> String {
         self.binds.push(bound);
         format!("${}", self.binds.len())
     }
 
-    pub(super) fn query(&self, text: String) -> Query<'static, Sqlite, SqliteArguments> {
+    pub(in crate::storage) fn query(
+        &self,
+        text: String,
+    ) -> Query<'static, Sqlite, SqliteArguments> {
         self.binds.iter().fold(sqlx::query(AssertSqlSafe(text)), |query, bound| match bound {
             Bound::Text(text) => query.bind(text.clone()),
             Bound::Bytes(bytes) => query.bind(bytes.clone()),

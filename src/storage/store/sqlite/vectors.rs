@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use serde_json::json;
 use sqlx::sqlite::SqliteConnection;
 
-use super::item_writes::address;
-use super::rows::RowSet;
+use super::writes::address;
 use crate::domain::store::batch::ItemBatch;
+use crate::storage::sqlite::rows::RowSet;
 
 const REPLACE: &str = "
 delete from item_vectors where (tenant, namespace, key) in
@@ -83,11 +83,11 @@ pub(super) async fn replace_vectors(
     Ok(())
 }
 
-pub(super) fn to_bytes(numbers: &[f32]) -> Vec<u8> {
+pub(in crate::storage) fn to_bytes(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|it| it.to_le_bytes()).collect()
 }
 
-pub(super) fn of_bytes(bytes: &[u8]) -> Vec<f32> {
+pub(in crate::storage) fn of_bytes(bytes: &[u8]) -> Vec<f32> {
     let (whole, _) = bytes.as_chunks::<4>();
     whole.iter().map(|it| f32::from_le_bytes(*it)).collect()
 }

@@ -7,9 +7,7 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::SqliteStorage;
-use super::item_search::BoundStatement;
-use super::rows::RowSet;
+use super::search::BoundStatement;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -20,8 +18,10 @@ use crate::domain::store::ranking::Candidate;
 use crate::domain::store::text_search::TextStorage;
 use crate::domain::store::word_walks::{Walk, WalkStorage, Walked};
 use crate::domain::store::words::ItemWords;
-use crate::storage::items::namespaces;
-use crate::storage::items::words::{bytes_of, counts_of};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::store::namespaces;
+use crate::storage::store::words::{bytes_of, counts_of};
 
 const CLAIM: &str = "
 update word_walks set claimed_until = $3

@@ -6,16 +6,16 @@ use serde_json::json;
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Executor, Row};
 
-use super::SqliteStorage;
-use super::connection::ITEMS;
-use super::errors::{batch_error, no_room};
-use super::item_vectors::replace_vectors;
-use super::rows::RowSet;
+use super::vectors::replace_vectors;
 use crate::domain::storage::BatchError;
 use crate::domain::store::batch::{ItemBatch, ItemOutcome, ItemRow};
 use crate::domain::store::feed::ChangeKind;
-use crate::storage::items::words::bytes_of;
-use crate::storage::items::{memory_key, namespaces, record_written};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::ITEMS;
+use crate::storage::sqlite::errors::{batch_error, no_room};
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::store::words::bytes_of;
+use crate::storage::store::{memory_key, namespaces, record_written};
 
 /// Rows in their order; those that are not stored have nulls.
 const READ_ROWS: &str = "
@@ -90,7 +90,7 @@ struct Judged {
 }
 
 impl SqliteStorage {
-    pub(super) async fn write_item_rows(
+    pub(in crate::storage) async fn write_item_rows(
         &self,
         batch: &ItemBatch,
     ) -> Result<Vec<ItemOutcome>, BatchError> {
@@ -349,7 +349,7 @@ fn put(puts: &mut RowSet, chunks: &mut RowSet, row: &ItemRow, judged: &Judged) {
 }
 
 /// Where namespace and key are in the blob.
-pub(super) fn address(set: &mut RowSet, row: &ItemRow) -> [usize; 4] {
+pub(in crate::storage) fn address(set: &mut RowSet, row: &ItemRow) -> [usize; 4] {
     let namespace = set.bytes(&namespaces::encode(&row.address.namespace));
     let key = set.bytes(row.address.key.as_bytes());
     [namespace.0, namespace.1, key.0, key.1]

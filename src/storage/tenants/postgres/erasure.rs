@@ -4,20 +4,20 @@ use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
-use super::connection::Connection;
-use super::garbage::remove_garbage;
-use super::removal::begin;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::storage::ErasureStorage;
 use crate::domain::tenants::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::{Error, Result};
-use crate::storage::audit_rows::erase_objects;
-use crate::storage::key_rows::erase_keys;
+use crate::storage::maintenance::postgres::garbage::remove_garbage;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
+use crate::storage::tenants::audit_rows::erase_objects;
+use crate::storage::threads::postgres::removal::begin;
+use crate::storage::tokens::key_rows::erase_keys;
 
 /// Threads that one transaction cuts off.
 const SLICE_THREADS: i64 = 100;

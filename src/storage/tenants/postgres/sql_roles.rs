@@ -3,14 +3,14 @@
 
 use sqlx::{AssertSqlSafe, Executor, Row};
 
-use super::connection::Connection;
-use super::doctor::BorrowedTransaction;
-use super::{PostgresStorage, failure};
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::{Error, Result};
-use crate::storage::audit_rows::record;
+use crate::storage::maintenance::postgres::doctor::BorrowedTransaction;
+use crate::storage::postgres::connection::Connection;
+use crate::storage::postgres::{PostgresStorage, failure};
 use crate::storage::tables::{Sql, TABLES};
+use crate::storage::tenants::audit_rows::record;
 
 /// So that a script with the role cannot take the servers' connections.
 const CONNECTIONS_MAX: u32 = 10;
@@ -44,7 +44,11 @@ limit 1";
 
 impl PostgresStorage {
     /// One transaction: a role is there with all of its limits, or not at all.
-    pub(super) async fn make_sql_role(&self, role: &NewSqlRole, act: &Act) -> Result<()> {
+    pub(in crate::storage) async fn make_sql_role(
+        &self,
+        role: &NewSqlRole,
+        act: &Act,
+    ) -> Result<()> {
         let mut connection = self.pool.get().await?;
         let mut transaction = connection.begin().await.map_err(|error| failed(&error))?;
         let mut made = make(&mut transaction, role).await;
@@ -59,7 +63,7 @@ impl PostgresStorage {
         made
     }
 
-    pub(super) async fn read_sql_roles(&self, tenant: &str) -> Result<Vec<SqlRole>> {
+    pub(in crate::storage) async fn read_sql_roles(&self, tenant: &str) -> Result<Vec<SqlRole>> {
         let rows = sqlx::query(
             "select role, tenant, created_at from sql_roles where tenant = $1
              order by created_at, role",
@@ -77,7 +81,7 @@ impl PostgresStorage {
     }
 
     /// First the row, which ends what the role reads, also in sessions that are open, with the act; then the role.
-    pub(super) async fn remove_sql_role(
+    pub(in crate::storage) async fn remove_sql_role(
         &self,
         tenant: &str,
         name: &str,

@@ -5,17 +5,17 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::SqliteStorage;
-use super::garbage::Garbage;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
 use crate::domain::storage::ErasureStorage;
 use crate::domain::tenants::erasure::{More, Receipt, Slice, Stage};
-use crate::storage::audit_rows::erase_objects;
-use crate::storage::key_rows::erase_keys;
+use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::tenants::audit_rows::erase_objects;
+use crate::storage::tokens::key_rows::erase_keys;
 
 /// Threads that one transaction cuts off: some milliseconds.
 const SLICE_THREADS: i64 = 50;

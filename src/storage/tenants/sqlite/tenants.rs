@@ -2,15 +2,15 @@
 
 use sqlx::Row;
 
-use super::SqliteStorage;
 use crate::content::keys::TenantSecret;
 use crate::domain::{Error, Result};
-use crate::storage::secret_memory::Memory;
-use crate::storage::tenant_keys::secret_of;
+use crate::storage::content::secret_memory::Memory;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::tenants::tenant_keys::secret_of;
 
 impl SqliteStorage {
     /// The secret that keys the digests of a tenant's content.
-    pub(super) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
+    pub(in crate::storage) async fn secret(&self, tenant: &str) -> Result<TenantSecret> {
         match self.secrets.look_up(tenant) {
             Memory::Trusted(secret) => Ok(secret),
             Memory::Unknown => match self.secrets.take_turn(tenant).await {

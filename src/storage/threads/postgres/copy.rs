@@ -3,11 +3,8 @@
 
 use sqlx::Row;
 
-use super::connection::Connection;
 use super::copy_packed::{Fresh, lacks_packed, take_staged};
-use super::doctor::{BorrowedTransaction, DIALECT};
 use super::removal::{check, lock};
-use super::{PostgresStorage, failure};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
@@ -15,9 +12,12 @@ use crate::domain::scheduling::contention::Contention;
 use crate::domain::storage::CopyThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::resealing::{Change, Cursor, Resealer};
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::maintenance::postgres::doctor::{BorrowedTransaction, DIALECT};
+use crate::storage::maintenance::resealing::{Change, Cursor, Resealer};
+use crate::storage::postgres::connection::Connection;
+use crate::storage::postgres::{PostgresStorage, failure};
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// $1 tenant, $2 source, $3 and $4 the copy's thread key and scope.
 const COPY_ROWS: &str = r"
@@ -84,7 +84,11 @@ on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
 ";
 
 impl PostgresStorage {
-    pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+    pub(in crate::storage) async fn copy(
+        &self,
+        caller: &Caller,
+        request: &CopyThread,
+    ) -> Result<u64> {
         let mut fresh = Fresh::default();
         let copied = self.copy_as(caller, request, &mut fresh).await;
         if copied.is_err() {

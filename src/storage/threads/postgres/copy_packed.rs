@@ -3,17 +3,17 @@
 
 use sqlx::Row;
 
-use super::PostgresStorage;
-use super::connection::Connection;
-use super::garbage::remove_garbage;
 use crate::domain::clock::random_id;
 use crate::domain::{Error, Result};
+use crate::storage::maintenance::postgres::garbage::remove_garbage;
 use crate::storage::objects::packs::{COME_BACK, Scope};
 use crate::storage::objects::stage_packed;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
 
 /// Keys of a copy that is being made.
 #[derive(Default)]
-pub(super) struct Fresh {
+pub(in crate::storage) struct Fresh {
     pub thread_key: i64,
     pub scope_id: i64,
     /// Chunks may be in the scope already; an entry in the garbage under this key says so.

@@ -8,16 +8,16 @@ const KNOWN_THREADS_MAX: usize = 100_000;
 
 /// A hint only: a wrong one costs one more statement.
 #[derive(Default)]
-pub(super) struct KnownThreads {
+pub(in crate::storage) struct KnownThreads {
     set: Mutex<HashSet<(String, String)>>,
 }
 
 impl KnownThreads {
-    pub(super) fn contains(&self, tenant: &str, thread_id: &str) -> bool {
+    pub(in crate::storage) fn contains(&self, tenant: &str, thread_id: &str) -> bool {
         self.set.lock().is_ok_and(|set| set.contains(&(tenant.to_owned(), thread_id.to_owned())))
     }
 
-    pub(super) fn insert(&self, tenant: &str, thread_id: &str) {
+    pub(in crate::storage) fn insert(&self, tenant: &str, thread_id: &str) {
         if let Ok(mut set) = self.set.lock() {
             if set.len() >= KNOWN_THREADS_MAX {
                 set.clear();
@@ -26,7 +26,7 @@ impl KnownThreads {
         }
     }
 
-    pub(super) fn remove(&self, tenant: &str, thread_id: &str) {
+    pub(in crate::storage) fn remove(&self, tenant: &str, thread_id: &str) {
         if let Ok(mut set) = self.set.lock() {
             set.remove(&(tenant.to_owned(), thread_id.to_owned()));
         }

@@ -3,14 +3,14 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::PostgresStorage;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{random_hex, random_id};
 use crate::domain::threads::thread::{Lease, LeaseRequest};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// $1 tenant, $2 thread, $3 holder, $4 time to live in microseconds; $5 to $8 identity and owner of a new thread, $9 whose
 /// it has to be if it is there, or null, $10 whether one may be made, $11 MAC of a new thread. The fence of a thread that comes back goes on from its
@@ -66,7 +66,7 @@ const ATTEMPTS_MAX: u32 = 8;
 
 impl PostgresStorage {
     /// One round trip; one more for each meeting with another that makes the thread.
-    pub(super) async fn take_lease(
+    pub(in crate::storage) async fn take_lease(
         &self,
         caller: &Caller,
         request: &LeaseRequest,
@@ -111,7 +111,7 @@ impl PostgresStorage {
     }
 
     /// One round trip; one more when the lease is not held.
-    pub(super) async fn extend_lease(
+    pub(in crate::storage) async fn extend_lease(
         &self,
         caller: &Caller,
         request: &LeaseRequest,
@@ -148,7 +148,11 @@ impl PostgresStorage {
         Err(Error::Conflict(Conflict::FenceStale { current }))
     }
 
-    pub(super) async fn drop_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
+    pub(in crate::storage) async fn drop_lease(
+        &self,
+        caller: &Caller,
+        request: &LeaseRequest,
+    ) -> Result<()> {
         let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let taken = sqlx::query(
             "with freed as (

@@ -5,29 +5,29 @@ use std::collections::BTreeSet;
 
 use sqlx::{Executor, Row};
 
-use super::PostgresStorage;
-use super::checkpoints::Walked;
-use super::connection::{Connection, Transaction};
-use super::content::collect;
-use super::doctor::BorrowedTransaction;
-use super::garbage::{remove_garbage, replace_with_tombstone};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::history::{Base, Chain};
 use crate::domain::storage::DeleteThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::associated_data::CheckpointAt;
-use crate::storage::base_document::seal_base;
+use crate::storage::checkpoints::base_document::seal_base;
+use crate::storage::checkpoints::postgres::reading::Walked;
+use crate::storage::checkpoints::prepare::channel_key;
+use crate::storage::content::associated_data::CheckpointAt;
+use crate::storage::content::postgres::collect;
+use crate::storage::maintenance::postgres::doctor::BorrowedTransaction;
+use crate::storage::maintenance::postgres::garbage::{remove_garbage, replace_with_tombstone};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::policies::forget_policy;
-use crate::storage::prepare::channel_key;
-use crate::storage::retention::{Orphan, Plan};
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::{Connection, Transaction};
+use crate::storage::threads::policies::forget_policy;
+use crate::storage::threads::retention::{Orphan, Plan};
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// A thread whose scope lock this transaction holds.
-pub(super) struct LockedThread {
+pub(in crate::storage) struct LockedThread {
     pub thread_id: String,
     pub thread_key: i64,
     pub scope_id: i64,
@@ -40,7 +40,7 @@ pub(super) struct LockedThread {
 
 impl LockedThread {
     /// Before anything of the thread is opened, and before its owner is taken over.
-    pub(super) fn check_mac(&self, secret: &TenantSecret) -> Result<()> {
+    pub(in crate::storage) fn check_mac(&self, secret: &TenantSecret) -> Result<()> {
         let ids = (self.thread_key, self.scope_id);
         let row = OwnerRow::thread(&self.thread_id, ids, self.owner.as_deref());
         row.check(secret, self.mac.as_deref())
@@ -48,14 +48,14 @@ impl LockedThread {
 }
 
 /// Begins a removal: its statements go over a whole thread, where hashing beats look-ups.
-pub(super) async fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
+pub(in crate::storage) async fn begin(connection: &mut Connection) -> Result<Transaction<'_>> {
     let mut transaction = connection.begin().await?;
     transaction.execute("set local enable_hashjoin = on; set local enable_seqscan = on").await?;
     Ok(transaction)
 }
 
 /// Locks the scope and the thread against commits and other removals. None: no such thread for whoever asks.
-pub(super) async fn lock(
+pub(in crate::storage) async fn lock(
     connection: &mut Connection,
     thread: OwnedThread<'_>,
 ) -> Result<Option<LockedThread>> {
@@ -87,7 +87,7 @@ pub(super) async fn lock(
 impl PostgresStorage {
     /// Makes the bases that a plan needs, before anything is removed. Where the prefetch lacks a pack, the bases have the
     /// right sizes but must not be written.
-    pub(super) async fn make_bases(
+    pub(in crate::storage) async fn make_bases(
         &self,
         connection: &mut Connection,
         secret: &TenantSecret,
@@ -132,7 +132,7 @@ impl PostgresStorage {
         Ok(bases.collect())
     }
 
-    pub(super) async fn remove_thread(
+    pub(in crate::storage) async fn remove_thread(
         &self,
         caller: &Caller,
         request: &DeleteThread,
@@ -159,7 +159,7 @@ impl PostgresStorage {
 }
 
 /// The conditions that guard every kind of write to a thread.
-pub(super) fn check(
+pub(in crate::storage) fn check(
     locked: &LockedThread,
     generation: Option<&str>,
     fence: Option<i64>,
@@ -179,7 +179,7 @@ pub(super) fn check(
 }
 
 /// A base that is written with a removal.
-pub(super) struct NewBase {
+pub(in crate::storage) struct NewBase {
     pub ns: String,
     pub id: String,
     pub channel: String,
@@ -187,7 +187,7 @@ pub(super) struct NewBase {
 }
 
 /// Carries out a plan inside the caller's transaction.
-pub(super) async fn carry_out(
+pub(in crate::storage) async fn carry_out(
     connection: &mut Connection,
     tenant: &str,
     locked: &LockedThread,
@@ -307,7 +307,7 @@ async fn remove_rows(
 }
 
 /// Key of a channel as the shared rules ask for it.
-pub(super) fn key_of(secret: &TenantSecret) -> impl Fn(&str) -> i64 {
+pub(in crate::storage) fn key_of(secret: &TenantSecret) -> impl Fn(&str) -> i64 {
     let secret = secret.clone();
     move |channel| channel_key(&secret, channel)
 }

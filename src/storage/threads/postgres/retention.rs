@@ -4,11 +4,6 @@
 use async_trait::async_trait;
 use sqlx::Row;
 
-use super::PostgresStorage;
-use super::checkpoints::Walked;
-use super::connection::Connection;
-use super::doctor::BorrowedTransaction;
-use super::garbage::{remove_garbage, replace_with_tombstone};
 use super::removal::{LockedThread, NewBase, begin, carry_out, check, key_of, lock};
 use super::retention_estimate::{ThreadKeys, content, contents, stored_bases};
 use crate::content::keys::TenantSecret;
@@ -18,12 +13,17 @@ use crate::domain::clock::Micros;
 use crate::domain::threads::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::checkpoints::postgres::reading::Walked;
+use crate::storage::maintenance::postgres::doctor::BorrowedTransaction;
+use crate::storage::maintenance::postgres::garbage::{remove_garbage, replace_with_tombstone};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::policies::{RetentionEngine, forget_policy, record};
-use crate::storage::retention::Plan;
-use crate::storage::retention_estimate::{BaseSize, Bases, Contents, Decision};
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::connection::Connection;
+use crate::storage::threads::policies::{RetentionEngine, forget_policy, record};
+use crate::storage::threads::retention::Plan;
+use crate::storage::threads::retention_estimate::{BaseSize, Bases, Contents, Decision};
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Of the rows that one transaction removes, with a share for each row: well below a second.
 const PART_BYTES: i64 = 8 << 20;
@@ -53,7 +53,7 @@ impl RetentionEngine for PostgresStorage {
 impl PostgresStorage {
     /// A thread whose lease is held fails the call before anything of it is removed; threads before it in the
     /// list are pruned then.
-    pub(super) async fn prune(
+    pub(in crate::storage) async fn prune(
         &self,
         caller: &Caller,
         request: &PruneRequest,

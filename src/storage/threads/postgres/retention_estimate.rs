@@ -5,29 +5,29 @@ use std::collections::BTreeMap;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-use super::connection::Connection;
 use crate::content::keys::TenantSecret;
 use crate::domain::threads::retention::Removed;
 use crate::domain::{Error, Result};
-use crate::storage::associated_data::CheckpointAt;
-use crate::storage::channel_map::Entry;
-use crate::storage::documents::open_documents;
+use crate::storage::checkpoints::channel_map::Entry;
+use crate::storage::content::associated_data::CheckpointAt;
+use crate::storage::content::documents::open_documents;
 use crate::storage::objects::pack_location::PackLocation;
-use crate::storage::retention::{Stored, parents_of};
-use crate::storage::retention_estimate::{
+use crate::storage::postgres::connection::Connection;
+use crate::storage::threads::retention::{Stored, parents_of};
+use crate::storage::threads::retention_estimate::{
     BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind,
 };
 
 /// A thread as a removal finds it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ThreadKeys<'a> {
+pub(in crate::storage) struct ThreadKeys<'a> {
     pub tenant: &'a str,
     pub thread_key: i64,
     pub scope_id: i64,
 }
 
 /// Reads all checkpoints of a thread, without their values.
-pub(super) async fn stored_rows(
+pub(in crate::storage) async fn stored_rows(
     connection: &mut Connection,
     secret: &TenantSecret,
     place: ThreadKeys<'_>,
@@ -100,7 +100,7 @@ select no, size_bytes::bigint as size_bytes, parts,
 from manifests where tenant = $1 and scope_id = $2 and $3 is not null";
 
 /// Values and chunks that become free when this leaves the scope. Five round trips.
-pub(super) async fn content(
+pub(in crate::storage) async fn content(
     connection: &mut Connection,
     place: ThreadKeys<'_>,
     leaving: &Leaving,
@@ -157,7 +157,7 @@ async fn rows(
 }
 
 /// All of a thread but its values. Three round trips.
-pub(super) async fn contents(
+pub(in crate::storage) async fn contents(
     connection: &mut Connection,
     secret: &TenantSecret,
     place: ThreadKeys<'_>,
@@ -191,7 +191,7 @@ pub(super) async fn contents(
     Ok(Contents { updated_at: updated.get("updated_at"), rows, writes: writes.collect() })
 }
 
-pub(super) async fn stored_bases(
+pub(in crate::storage) async fn stored_bases(
     connection: &mut Connection,
     place: ThreadKeys<'_>,
 ) -> Result<Vec<BaseSize>> {

@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::{PostgresStorage, TENANT_IN_INDEX};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::names::ThreadId;
@@ -12,9 +11,10 @@ use crate::domain::storage::ThreadStorage;
 use crate::domain::tenants::storage_use::StorageUse;
 use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
 use crate::domain::tokens::grants::Action;
-use crate::storage::owner_macs::{OwnerRow, secrets_of};
-use crate::storage::storage_use::storage_use;
-use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::postgres::{PostgresStorage, TENANT_IN_INDEX};
+use crate::storage::threads::storage_use::storage_use;
+use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::tokens::owner_macs::{OwnerRow, secrets_of};
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
      generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";

@@ -4,13 +4,8 @@
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::SqliteStorage;
-use super::connection::Read;
 use super::copy_answers::{store_answer, stored_answer};
 use super::copy_rows::{OF_SCOPE, OF_THREAD, read_slice, slices};
-use super::garbage::Garbage;
-use super::packs::read_places;
-use super::rows::RowSet;
 use super::thread_row::{ThreadRow, read_thread_row, read_unless_taken, take_identity};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
@@ -20,16 +15,25 @@ use crate::domain::scheduling::contention::Contention;
 use crate::domain::storage::CopyThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::maintenance::resealing::{Change, Resealer, seal_all_again};
+use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::objects::pack_location::PackLocation;
 use crate::storage::objects::packs::Scope;
+use crate::storage::objects::sqlite::packs::read_places;
 use crate::storage::objects::stage_packed;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::resealing::{Change, Resealer, seal_all_again};
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::Read;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 impl SqliteStorage {
     /// For the same owner the content is shared; for another it is copied, so that erasing one never depends on the other.
-    pub(super) async fn copy(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+    pub(in crate::storage) async fn copy(
+        &self,
+        caller: &Caller,
+        request: &CopyThread,
+    ) -> Result<u64> {
         let mut contention = Contention::default();
         loop {
             match self.copy_once(caller, request).await {
@@ -119,7 +123,7 @@ impl SqliteStorage {
     }
 
     /// From here on a crash leaves rows that the sweep removes.
-    pub(super) async fn register(&self, staged: &Garbage) -> Result<()> {
+    pub(in crate::storage) async fn register(&self, staged: &Garbage) -> Result<()> {
         let mut write = self.connections.begin_write_for(&staged.tenant).await?;
         sqlx::query(
             "insert into garbage (tenant, thread_key, scope_id, created_at)
@@ -154,7 +158,7 @@ impl SqliteStorage {
         read_places(read, (&staged.tenant, source.scope_id)).await
     }
 
-    pub(super) async fn write_slice(
+    pub(in crate::storage) async fn write_slice(
         &self,
         staged: &Garbage,
         statement: String,
@@ -323,7 +327,7 @@ impl Copy {
     }
 }
 
-pub(super) async fn read_epoch(
+pub(in crate::storage) async fn read_epoch(
     connection: &mut SqliteConnection,
     tenant: &str,
     scope_id: i64,
@@ -361,7 +365,7 @@ async fn find_target(
 }
 
 /// A sweep that takes the staged rows for those of a crash ends the copy, never half of it.
-pub(super) async fn check_registered(
+pub(in crate::storage) async fn check_registered(
     connection: &mut SqliteConnection,
     staged: &Garbage,
 ) -> Result<()> {

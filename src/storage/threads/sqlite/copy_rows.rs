@@ -4,15 +4,15 @@ use serde_json::json;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Column, Row, TypeInfo, ValueRef};
 
-use super::rows::RowSet;
 use crate::domain::Result;
+use crate::storage::sqlite::rows::RowSet;
 
 /// Rows and bytes of one slice: some milliseconds of the writer's time.
 const SLICE_ROWS: usize = 500;
 const SLICE_BYTES: i64 = 1 << 20;
 
 /// A table whose rows are copied: its columns after tenant and key, which column the key is, where its bytes are.
-pub(super) struct Table {
+pub(in crate::storage) struct Table {
     name: &'static str,
     key: &'static str,
     columns: &'static [&'static str],
@@ -21,7 +21,7 @@ pub(super) struct Table {
     only: &'static str,
 }
 
-pub(super) const OF_THREAD: [Table; 3] = [
+pub(in crate::storage) const OF_THREAD: [Table; 3] = [
     Table {
         name: "checkpoints",
         key: "thread_key",
@@ -69,7 +69,7 @@ pub(super) const OF_THREAD: [Table; 3] = [
     },
 ];
 
-pub(super) const OF_SESSION: [Table; 2] = [
+pub(in crate::storage) const OF_SESSION: [Table; 2] = [
     Table {
         name: "session_logs",
         key: "session_no",
@@ -109,7 +109,7 @@ pub(super) const OF_SESSION: [Table; 2] = [
     },
 ];
 
-pub(super) const OF_SCOPE: [Table; 2] = [
+pub(in crate::storage) const OF_SCOPE: [Table; 2] = [
     Table {
         name: "manifests",
         key: "scope_id",
@@ -127,7 +127,7 @@ pub(super) const OF_SCOPE: [Table; 2] = [
 ];
 
 /// Row ids of a table's rows, in slices.
-pub(super) async fn slices(
+pub(in crate::storage) async fn slices(
     connection: &mut SqliteConnection,
     tenant: &str,
     table: &Table,
@@ -155,7 +155,7 @@ pub(super) async fn slices(
 }
 
 /// Reads one slice. Answers the statement that writes it under another key, and its rows.
-pub(super) async fn read_slice(
+pub(in crate::storage) async fn read_slice(
     connection: &mut SqliteConnection,
     table: &Table,
     row_ids: &[i64],
@@ -194,7 +194,7 @@ pub(super) async fn read_slice(
 }
 
 /// A stored cell as JSON; bytes as their place in the blob.
-pub(super) fn cell(
+pub(in crate::storage) fn cell(
     rows: &mut RowSet,
     row: &SqliteRow,
     at: usize,

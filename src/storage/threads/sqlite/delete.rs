@@ -2,16 +2,16 @@
 
 use sqlx::Row;
 
-use super::SqliteStorage;
-use super::garbage::Garbage;
 use super::thread_row::read_thread_row;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::storage::DeleteThread;
 use crate::domain::tokens::grants::Action;
-use crate::storage::policies::forget_policy;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::maintenance::sqlite::garbage::Garbage;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::threads::policies::forget_policy;
+use crate::storage::threads::thread_filter::OwnedThread;
 
 const HOUR: Micros = 3_600 * 1_000_000;
 const TOMBSTONE_KEPT: Micros = 7 * 24 * HOUR;
@@ -34,7 +34,7 @@ delete from scope_holders where tenant = $1 and kind = 'thread' and holder = $2 
 delete from threads where tenant = $1 and thread_id = $2";
 
 impl SqliteStorage {
-    pub(super) async fn remove_thread(
+    pub(in crate::storage) async fn remove_thread(
         &self,
         caller: &Caller,
         request: &DeleteThread,
@@ -62,7 +62,7 @@ impl SqliteStorage {
         Ok(true)
     }
 
-    pub(super) async fn sweep_expired(&self, now: Micros) -> Result<()> {
+    pub(in crate::storage) async fn sweep_expired(&self, now: Micros) -> Result<()> {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "delete from idempotency where created_at < $1;

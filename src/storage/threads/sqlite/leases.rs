@@ -3,7 +3,6 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
-use super::SqliteStorage;
 use super::thread_row::{Identity, read_unless_taken, take_identity};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -11,8 +10,9 @@ use crate::domain::clock::random_id;
 use crate::domain::threads::thread::{Lease, LeaseRequest};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 const INSERT_THREAD: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
@@ -29,7 +29,7 @@ where tenant = $1 and thread_id = $2
 returning fence, lease_expires_at";
 
 impl SqliteStorage {
-    pub(super) async fn take_lease(
+    pub(in crate::storage) async fn take_lease(
         &self,
         caller: &Caller,
         request: &LeaseRequest,
@@ -70,7 +70,7 @@ impl SqliteStorage {
     }
 
     /// Only a lease that is still held can be renewed: after its expiry others may have written.
-    pub(super) async fn extend_lease(
+    pub(in crate::storage) async fn extend_lease(
         &self,
         caller: &Caller,
         request: &LeaseRequest,
@@ -102,7 +102,11 @@ impl SqliteStorage {
         Ok(lease)
     }
 
-    pub(super) async fn drop_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
+    pub(in crate::storage) async fn drop_lease(
+        &self,
+        caller: &Caller,
+        request: &LeaseRequest,
+    ) -> Result<()> {
         let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
         let mut write = self.connections.begin_write_for(&caller.tenant).await?;
         if let Err(error) = read_unless_taken(&mut write, thread).await {

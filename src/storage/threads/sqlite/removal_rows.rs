@@ -4,22 +4,22 @@
 use serde_json::json;
 use sqlx::sqlite::SqliteConnection;
 
-use super::history::Ground;
-use super::rows::RowSet;
 use crate::domain::Result;
 use crate::domain::clock::random_id;
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::retention::Plan;
-use crate::storage::retention_estimate::Contents;
+use crate::storage::checkpoints::sqlite::history::Ground;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::threads::retention::Plan;
+use crate::storage::threads::retention_estimate::Contents;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// A plan with the documents of the bases that it needs.
-pub(super) struct Removal<'a> {
-    pub(super) ground: Ground<'a>,
-    pub(super) thread_id: &'a str,
-    pub(super) owner: Option<&'a str>,
-    pub(super) contents: &'a Contents,
-    pub(super) plan: &'a Plan,
-    pub(super) bases: RowSet,
+pub(in crate::storage) struct Removal<'a> {
+    pub(in crate::storage) ground: Ground<'a>,
+    pub(in crate::storage) thread_id: &'a str,
+    pub(in crate::storage) owner: Option<&'a str>,
+    pub(in crate::storage) contents: &'a Contents,
+    pub(in crate::storage) plan: &'a Plan,
+    pub(in crate::storage) bases: RowSet,
 }
 
 /// $1 tenant, $2 thread key, $3 new key, $4 what stays, $5 checkpoints whose writes go, $6 and $7 new bases, $8 scope,
@@ -77,7 +77,7 @@ insert into garbage (tenant, thread_key, scope_id, created_at)
 values ($1, $3, $8, cast(unixepoch('subsec') * 1000000 as integer))";
 
 /// Moves what stays. Answers the thread's new key; its old one is garbage.
-pub(super) async fn swap(
+pub(in crate::storage) async fn swap(
     connection: &mut SqliteConnection,
     removal: Removal<'_>,
 ) -> Result<(i64, i64)> {
@@ -103,7 +103,7 @@ pub(super) async fn swap(
 }
 
 /// Deletes what goes. Answers the thread's key, and that of the garbage.
-pub(super) async fn delete(
+pub(in crate::storage) async fn delete(
     connection: &mut SqliteConnection,
     removal: Removal<'_>,
 ) -> Result<(i64, i64)> {

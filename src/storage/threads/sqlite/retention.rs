@@ -3,29 +3,29 @@
 
 use async_trait::async_trait;
 
-use super::SqliteStorage;
-use super::bases::{make_bases, recount};
-use super::connection::Write;
 use super::delete::REMOVE_THREAD;
-use super::garbage::Garbage;
-use super::history::Ground;
 use super::removal_rows::{Removal, delete, swap};
 use super::retention_estimate::{content, contents, sizes, stored_bases};
-use super::rows::RowSet;
 use super::thread_row::{ThreadRow, read_thread_row};
-use super::views::Tenant;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::threads::retention::{Claim, PruneRequest, Pruned, Removed, Retained, Rule};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
+use crate::storage::checkpoints::prepare::channel_key;
+use crate::storage::checkpoints::sqlite::bases::{make_bases, recount};
+use crate::storage::checkpoints::sqlite::history::Ground;
+use crate::storage::checkpoints::sqlite::views::Tenant;
+use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::policies::{RetentionEngine, forget_policy, record};
-use crate::storage::prepare::channel_key;
-use crate::storage::retention::Plan;
-use crate::storage::retention_estimate::{BaseSize, Bases, Contents, Decision};
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::connection::Write;
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::threads::policies::{RetentionEngine, forget_policy, record};
+use crate::storage::threads::retention::Plan;
+use crate::storage::threads::retention_estimate::{BaseSize, Bases, Contents, Decision};
+use crate::storage::threads::thread_filter::OwnedThread;
 
 /// What one transaction writes or deletes, with a share for each row: some ten milliseconds of the writer.
 const PART_BYTES: i64 = 1 << 20;
@@ -59,7 +59,7 @@ impl RetentionEngine for SqliteStorage {
 impl SqliteStorage {
     /// A thread whose lease is held fails the call before anything of it is removed; threads before it in the
     /// list are pruned then.
-    pub(super) async fn prune(
+    pub(in crate::storage) async fn prune(
         &self,
         caller: &Caller,
         request: &PruneRequest,

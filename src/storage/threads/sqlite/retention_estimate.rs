@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::bases::read_stored;
-use super::chunks::read_chunks;
-use super::garbage::{Garbage, holders, values_of_thread};
-use super::history::Ground;
-use super::rows::RowSet;
 use crate::domain::threads::retention::Removed;
 use crate::domain::{Error, Result};
+use crate::storage::checkpoints::sqlite::bases::read_stored;
+use crate::storage::checkpoints::sqlite::chunks::read_chunks;
+use crate::storage::checkpoints::sqlite::history::Ground;
+use crate::storage::maintenance::sqlite::garbage::{Garbage, holders, values_of_thread};
 use crate::storage::objects::pack_location::PackLocation;
-use crate::storage::retention_estimate::{
+use crate::storage::sqlite::rows::RowSet;
+use crate::storage::threads::retention_estimate::{
     BaseSize, ContentCount, Contents, Leaving, WriteGroup, WriteKind,
 };
 
@@ -27,7 +27,7 @@ select ns, checkpoint_id, parts,
 from writes where tenant = $1 and thread_key = $2 and parts is not null";
 
 /// Values and chunks that become free when this leaves the scope.
-pub(super) async fn content(
+pub(in crate::storage) async fn content(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
     leaving: &Leaving,
@@ -93,7 +93,7 @@ select ns, checkpoint_id,
 from writes where tenant = $1 and thread_key = $2 group by 1, 2, 3";
 
 /// All of a thread but its values.
-pub(super) async fn contents(
+pub(in crate::storage) async fn contents(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
 ) -> Result<Contents> {
@@ -123,7 +123,7 @@ pub(super) async fn contents(
     Ok(Contents { updated_at: updated.try_get(0)?, rows, writes })
 }
 
-pub(super) async fn stored_bases(
+pub(in crate::storage) async fn stored_bases(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
 ) -> Result<Vec<BaseSize>> {
@@ -147,7 +147,7 @@ pub(super) async fn stored_bases(
 }
 
 /// Sizes of the documents that `make_bases` made.
-pub(super) fn sizes(made: &RowSet) -> Vec<BaseSize> {
+pub(in crate::storage) fn sizes(made: &RowSet) -> Vec<BaseSize> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let size = |row: &serde_json::Value| BaseSize {
         ns: text(&row[0]),

@@ -5,21 +5,21 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::content::keys::TenantSecret;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::owner_macs::OwnerRow;
-use crate::storage::thread_filter::OwnedThread;
+use crate::storage::threads::thread_filter::OwnedThread;
+use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// A thread as a transaction finds it.
 #[derive(Debug, Clone)]
-pub(super) struct ThreadRow {
-    pub(super) thread_key: i64,
-    pub(super) scope_id: i64,
-    pub(super) generation: String,
-    pub(super) fence: i64,
-    pub(super) owner: Option<String>,
-    pub(super) size_bytes: i64,
-    pub(super) lease_holder: Option<String>,
+pub(in crate::storage) struct ThreadRow {
+    pub(in crate::storage) thread_key: i64,
+    pub(in crate::storage) scope_id: i64,
+    pub(in crate::storage) generation: String,
+    pub(in crate::storage) fence: i64,
+    pub(in crate::storage) owner: Option<String>,
+    pub(in crate::storage) size_bytes: i64,
+    pub(in crate::storage) lease_holder: Option<String>,
     /// By the database's clock.
-    pub(super) held: bool,
+    pub(in crate::storage) held: bool,
     mac: Option<Vec<u8>>,
 }
 
@@ -29,7 +29,7 @@ select thread_key, scope_id, generation, fence, owner, mac, size_bytes, lease_ho
            and lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
 from threads where tenant = $1 and thread_id = $2 and ($3 is null or owner = $3)";
 
-pub(super) async fn read_thread_row(
+pub(in crate::storage) async fn read_thread_row(
     connection: &mut SqliteConnection,
     thread: OwnedThread<'_>,
 ) -> Result<Option<ThreadRow>> {
@@ -69,14 +69,22 @@ pub(super) async fn read_unless_taken(
 
 impl ThreadRow {
     /// Before anything of the thread is opened, and before its owner is taken over.
-    pub(super) fn check_mac(&self, thread_id: &str, secret: &TenantSecret) -> Result<()> {
+    pub(in crate::storage) fn check_mac(
+        &self,
+        thread_id: &str,
+        secret: &TenantSecret,
+    ) -> Result<()> {
         let ids = (self.thread_key, self.scope_id);
         let row = OwnerRow::thread(thread_id, ids, self.owner.as_deref());
         row.check(secret, self.mac.as_deref())
     }
 
     /// The conditions of every write, in the order of a batch.
-    pub(super) fn check(&self, generation: Option<&str>, fence: Option<i64>) -> Result<()> {
+    pub(in crate::storage) fn check(
+        &self,
+        generation: Option<&str>,
+        fence: Option<i64>,
+    ) -> Result<()> {
         if generation.is_some_and(|it| it != self.generation) {
             let current = self.generation.clone();
             return Err(Error::Conflict(Conflict::ThreadRestored { current }));
@@ -93,9 +101,9 @@ impl ThreadRow {
 
 /// Identity of a thread to be created: generation and fence go on where a deleted one of that id left off, if that is not
 /// another's for whoever asks.
-pub(super) struct Identity {
-    pub(super) generation: String,
-    pub(super) fence: i64,
+pub(in crate::storage) struct Identity {
+    pub(in crate::storage) generation: String,
+    pub(in crate::storage) fence: i64,
 }
 
 pub(super) async fn take_identity(

@@ -3,21 +3,21 @@
 use sqlx::sqlite::SqliteRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::SqliteStorage;
-use super::rows::{ids_json, prefixes_json};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::names::ThreadId;
 use crate::domain::threads::thread::{Thread, ThreadQuery, ThreadSort};
 use crate::domain::tokens::grants::Action;
-use crate::storage::owner_macs::{OwnerRow, secrets_of};
-use crate::storage::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::sqlite::SqliteStorage;
+use crate::storage::sqlite::rows::{ids_json, prefixes_json};
+use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+use crate::storage::tokens::owner_macs::{OwnerRow, secrets_of};
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
 
 impl SqliteStorage {
-    pub(super) async fn read_thread(
+    pub(in crate::storage) async fn read_thread(
         &self,
         caller: &Caller,
         thread_id: &ThreadId,
@@ -38,7 +38,7 @@ impl SqliteStorage {
         Ok(self.checked(&caller.tenant, row.as_slice()).await?.pop())
     }
 
-    pub(super) async fn read_threads(
+    pub(in crate::storage) async fn read_threads(
         &self,
         caller: &Caller,
         query: &ThreadQuery,
