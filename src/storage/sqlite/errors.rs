@@ -121,9 +121,25 @@ pub(in crate::storage) fn batch_error(error: &sqlx::Error) -> BatchError {
     }
 }
 
-/// The disk does not give a part of the file back.
-pub(in crate::storage) fn is_read_error(error: &sqlx::Error) -> bool {
-    matches!(extended_code(error), Some(READ_FAILED | READ_SHORT | READ_DATA | READ_CORRUPT))
+/// As [`storage_error`], for rows that a transaction only reads: a text that is none, and a part of the file that the disk does not give
+/// back, are damage.
+pub(in crate::storage) fn read_error(error: &sqlx::Error) -> Error {
+    match extended_code(error) {
+        Some(READ_FAILED | READ_SHORT | READ_DATA | READ_CORRUPT) => {
+            Error::Integrity(error.to_string())
+        }
+        _ => write_error(error),
+    }
+}
+
+/// As [`read_error`], for a transaction that writes: a disk that fails is in the way of the whole write, and damage is for a read to find.
+pub(in crate::storage) fn write_error(error: &sqlx::Error) -> Error {
+    match error {
+        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
+            Error::Integrity("a column holds a text that is none".into())
+        }
+        error => storage_error(error),
+    }
 }
 
 fn primary_code(error: &sqlx::Error) -> Option<i32> {
@@ -210,5 +226,15 @@ mod tests {
         assert!(matches!(batch_error(&error("5")), BatchError::Retry(_)));
         assert!(matches!(batch_error(&error("19")), BatchError::Statement(_)));
         assert!(matches!(storage_error(&error("11")), Error::Integrity(_)));
+    }
+
+    /// A failed and a short read, bytes that do not fit their checksum, a file system that is damaged.
+    #[test]
+    fn a_failed_read_is_damage_to_who_reads_and_in_the_way_of_who_writes() {
+        for code in ["266", "522", "8202", "8458"] {
+            assert!(matches!(read_error(&error(code)), Error::Integrity(_)), "{code}");
+            assert!(matches!(write_error(&error(code)), Error::Obstacle { .. }), "{code}");
+        }
+        assert!(matches!(write_error(&error("11")), Error::Integrity(_)));
     }
 }

@@ -15,7 +15,7 @@ use crate::storage::db::access::{Access, Accessible, BadPage, Dialect, SqlRow, S
 use crate::storage::objects::Objects;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::connection::{Read, Write};
-use crate::storage::sqlite::errors::{is_read_error, storage_error};
+use crate::storage::sqlite::errors::{read_error, write_error};
 use crate::storage::tenants::tenant_keys::stored_secret;
 use crate::storage::tokens::rights::RightsMemory;
 
@@ -142,7 +142,7 @@ impl Accessible for SqliteStorage {
 #[async_trait]
 impl Access for Read<'_> {
     async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
-        fetch(self, statement, binds).await
+        fetch(self, statement, binds, read_error).await
     }
 
     async fn rows_before_damage(
@@ -150,7 +150,7 @@ impl Access for Read<'_> {
         statement: &str,
         binds: &[SqlValue],
     ) -> Result<(Vec<SqlRow>, Option<Error>)> {
-        fetch_before_damage(self, statement, binds).await
+        fetch_before_damage(self, statement, binds, read_error).await
     }
 
     async fn end(self: Box<Self>) -> Result<()> {
@@ -161,7 +161,7 @@ impl Access for Read<'_> {
 #[async_trait]
 impl Access for Write<'_> {
     async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
-        fetch(self, statement, binds).await
+        fetch(self, statement, binds, write_error).await
     }
 
     async fn end(self: Box<Self>) -> Result<()> {
@@ -178,7 +178,7 @@ struct Turn<'a> {
 #[async_trait]
 impl Access for Turn<'_> {
     async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
-        fetch(&mut self.write, statement, binds).await
+        fetch(&mut self.write, statement, binds, write_error).await
     }
 
     async fn end(self: Box<Self>) -> Result<()> {
@@ -190,8 +190,9 @@ async fn fetch(
     connection: &mut SqliteConnection,
     statement: &str,
     binds: &[SqlValue],
+    told: fn(&sqlx::Error) -> Error,
 ) -> Result<Vec<SqlRow>> {
-    match fetch_before_damage(connection, statement, binds).await? {
+    match fetch_before_damage(connection, statement, binds, told).await? {
         (rows, None) => Ok(rows),
         (_, Some(damage)) => Err(damage),
     }
@@ -201,6 +202,7 @@ async fn fetch_before_damage(
     connection: &mut SqliteConnection,
     statement: &str,
     binds: &[SqlValue],
+    told: fn(&sqlx::Error) -> Error,
 ) -> Result<(Vec<SqlRow>, Option<Error>)> {
     // Texts are put together from constants only.
     let text = AssertSqlSafe(statement.to_owned()).into_sql_str();
@@ -217,24 +219,12 @@ async fn fetch_before_damage(
     let mut found = query.fetch(connection);
     loop {
         let read = found.try_next().await.and_then(|row| row.as_ref().map(record).transpose());
-        match read.map_err(unread) {
+        match read.map_err(|error| told(&error)) {
             Ok(Some(row)) => rows.push(row),
             Ok(None) => return Ok((rows, None)),
             Err(error @ Error::Integrity(_)) => return Ok((rows, Some(error))),
             Err(error) => return Err(error),
         }
-    }
-}
-
-/// As [`storage_error`], for rows that are only looked at: a text that is none, and a part of the file that the disk does not give
-/// back, are damage.
-fn unread(error: sqlx::Error) -> Error {
-    match &error {
-        sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) => {
-            Error::Integrity("a column holds a text that is none".into())
-        }
-        _ if is_read_error(&error) => Error::Integrity(error.to_string()),
-        _ => storage_error(&error),
     }
 }
 
@@ -256,7 +246,7 @@ async fn table_of(connection: &mut SqliteConnection, line: &str) -> Option<Strin
     };
     let text = "select tbl_name from sqlite_schema where rootpage = $1 or name = $2 limit 1";
     let binds = [root.into(), SqlValue::Text(word)];
-    let found = fetch(connection, text, &binds).await.ok()?;
+    let found = fetch(connection, text, &binds, read_error).await.ok()?;
     Some(found.first()?.text(0).ok()?.to_owned())
 }
 
