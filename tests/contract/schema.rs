@@ -1,8 +1,12 @@
 //! Tests which databases a program opens and which it refuses, by their rows of `schema_version`.
 
+use std::sync::Arc;
+
+use sqlx::{Connection, PgConnection};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::Put;
+use crate::connections::until;
 use crate::harness::{Harness, config};
 
 contract! {
@@ -85,4 +89,35 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     assert_eq!(h.count(without).await, 0);
     h.sql("update schema_version set checksum = '00' where version = 3").await;
     expect(refusal(&h, true).await, "migration 3 (objects)");
+}
+
+/// The number that servers lock to migrate one at a time.
+const MIGRATION_LOCK: i64 = 0x7468_7265_6164_6b70;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_waited_for_another_one_to_migrate_looks_at_the_schema_again() {
+    let h = Arc::new(Harness::postgres().await);
+    let newest = h.count("select max(version) from schema_version").await;
+    h.sql(&format!(
+        "create table later as select * from schema_version where version = {newest};
+         delete from schema_version where version = {newest}"
+    ))
+    .await;
+    let mut other = PgConnection::connect(h.url()).await.unwrap();
+    let lock = sqlx::query("select pg_advisory_lock($1)").bind(MIGRATION_LOCK);
+    lock.execute(&mut other).await.unwrap();
+    let starting = tokio::spawn({
+        let h = Arc::clone(&h);
+        async move { refusal(&h, true).await }
+    });
+    until(&h, "query like '%pg_try_advisory_lock%'", |found| found.len() == 1).await;
+    // A server of a later release, which migrated further than this one can follow.
+    h.sql(&format!(
+        "insert into schema_version select * from later;
+         insert into schema_version (version, name, min_binary_version, applied_at, schema_min)
+         values ({newest} + 1, 'later', '1', 1, {newest} + 1)"
+    ))
+    .await;
+    other.close().await.unwrap();
+    expect(starting.await.unwrap(), "run a newer threadkeep");
 }
