@@ -15,7 +15,8 @@ from support.waiting import GaveUp, wait_until
 # What every conversation has: the start, statements that are prepared, bound, described and executed, and what answers these.
 ASKED = {Kind(False, letter) for letter in ["", "P", "D", "B", "E", "S"]}
 ANSWERED = {Kind(True, letter) for letter in "RSKZ1tT2DC"}
-# Long enough for most messages to come by themselves; then connections are made anew, which have them all.
+# Long enough for most messages to come by themselves; then connections are made anew, which have them all. Each time they get longer:
+# a server whose connections broke waits up to some seconds before it makes new ones.
 NUDGE_SECONDS = 0.5
 FAULT_SECONDS_MAX = 2.0
 
@@ -23,11 +24,13 @@ FAULT_SECONDS_MAX = 2.0
 def cut_within(front: Front, kind: Kind) -> None:
     front.cut_within(kind)
     deadline = time.monotonic() + settings.PATIENCE_SECONDS
+    patience = NUDGE_SECONDS
     while time.monotonic() < deadline:
         try:
-            return wait_until(lambda: front.is_cut_within, f"a message {kind}", NUDGE_SECONDS)
+            return wait_until(lambda: front.is_cut_within, f"a message {kind}", patience)
         except GaveUp:
             front.cut()
+            patience *= 2
     raise GaveUp(f"no message {kind}")
 
 
