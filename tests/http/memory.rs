@@ -168,7 +168,8 @@ impl CheckpointStorage for Memory {
             deadline,
             &ChunkMemory::default(),
             None,
-        )?;
+        )
+        .await?;
         self.pending.lock().unwrap().entry(key).or_default().push(commit);
         Ok(prepared)
     }

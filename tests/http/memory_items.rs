@@ -57,7 +57,8 @@ impl ItemStorage for Memory {
         let texts = changes.iter().filter_map(|it| Some((it.address.clone(), it.value.clone()?)));
         self.texts.lock().unwrap().extend(texts.map(|(address, value)| (address, value.text)));
         let prepared =
-            prepare(&TenantSecret::new([7; 32]), &caller.tenant, changes, Vec::new(), false)?;
+            prepare(&TenantSecret::new([7; 32]), &caller.tenant, changes, Vec::new(), false)
+                .await?;
         Ok(with_request(prepared, idempotency, deadline))
     }
 

@@ -171,6 +171,12 @@ impl Change {
         if self.steps.iter().all(adds) { Action::Append } else { Action::Write }
     }
 
+    /// How many entries and documents it adds, and their bytes.
+    pub fn size(&self) -> (usize, usize) {
+        let added = self.steps.iter().flat_map(Step::added);
+        added.fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.text.len()))
+    }
+
     /// # Errors
     /// 422 and 413 for names and contents that break a limit.
     pub fn check(&self) -> Result<()> {
@@ -198,6 +204,20 @@ impl About {
 }
 
 impl Step<NewEntry> {
+    /// The entries and the content of documents in it.
+    fn added(&self) -> Vec<&NewEntry> {
+        match self {
+            Self::Append(append) => append.entries.iter().collect(),
+            Self::PutDocument(put) => vec![&put.content],
+            Self::ExtendDocument { content, .. } => vec![content],
+            Self::Compact(compact) => {
+                let document = compact.document.iter().map(|(_, content)| content);
+                compact.replacement.iter().chain(document).collect()
+            }
+            Self::DeleteDocument { .. } | Self::DeleteStream { .. } | Self::Count { .. } => vec![],
+        }
+    }
+
     fn check(&self) -> Result<()> {
         match self {
             Self::Append(append) => {

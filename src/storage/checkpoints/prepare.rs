@@ -33,7 +33,7 @@ use crate::storage::content::short_work::run_sized;
 ///
 /// # Errors
 /// 413 and 422 for documents and values that break a limit or are not what they must be.
-pub fn prepare(
+pub async fn prepare(
     secret: &TenantSecret,
     caller: &Caller,
     commit: Commit,
@@ -43,7 +43,8 @@ pub fn prepare(
 ) -> Result<Prepared> {
     let size =
         commit.values().fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.data.len()));
-    run_sized(size, || seal(secret, caller, commit, deadline, memory, named))
+    let work = || seal(secret, caller, commit, deadline, memory, named);
+    run_sized(&caller.tenant, size, work).await?
 }
 
 fn seal(

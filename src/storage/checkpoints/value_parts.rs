@@ -21,6 +21,7 @@ use crate::domain::clock::Micros;
 use crate::domain::files::contents::ContentId;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::content::chunk_memory::ChunkMemory;
@@ -263,9 +264,7 @@ impl<T: Accessible> ValuePartStorage for T {
         let seal = move || {
             (secret.digest_part(index, part_bytes, &data), seal_slice(&secret, scope_id, &data))
         };
-        let (digest, sealed) = tokio::task::spawn_blocking(seal)
-            .await
-            .map_err(|error| Error::Internal(error.to_string()))?;
+        let (digest, sealed) = cpu_pool::run(&caller.tenant, seal).await?;
         let (id, tenant) = (ContentId::random(), SqlValue::from(caller.tenant.as_str()));
         let size_bytes = SqlValue::from(i64::try_from(part.data.len()).unwrap_or(i64::MAX));
         let place = [tenant, SqlValue::from(&id.0[..])];

@@ -324,7 +324,7 @@ async fn seal<T: Roots>(
         let scope_id = engine.scope_of_root(tenant, root).await?;
         targets.push(Target { scope_id, known: None });
     }
-    let prepared = prepare(secret, tenant, vec![change], targets, projects)?;
+    let prepared = prepare(secret, tenant, vec![change], targets, projects).await?;
     let value = prepared.changes.into_iter().next().and_then(|it| it.put);
     value.ok_or_else(|| Error::Internal("a put was prepared as none".into()))
 }

@@ -15,6 +15,7 @@ use crate::domain::clock::random_id;
 use crate::domain::export::records::{
     Staged, ThreadBase, ThreadCheckpoint, ThreadRecord, ThreadValue, ThreadWrite,
 };
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::seal_base;
 use crate::storage::checkpoints::channel_map::{Entry, pack};
@@ -102,12 +103,11 @@ pub async fn stage(
 ) -> Result<()> {
     let (secret, mut next) = (secret.clone(), staged.clone());
     let keeps_senders = engine.dialect().keeps_senders;
-    let sealed = tokio::task::spawn_blocking(move || {
+    let sealed = cpu_pool::run(tenant, move || {
         let batch = seal(&secret, &mut next, records, keeps_senders)?;
         Ok::<_, Error>((batch, next))
     });
-    let sealed = sealed.await.map_err(|error| Error::Internal(error.to_string()))?;
-    let (mut batch, next) = sealed?;
+    let (mut batch, next) = sealed.await??;
     let dialect = engine.dialect();
     engine.check_room()?;
     let mut access = engine.begin_write().await?;

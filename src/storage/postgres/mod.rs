@@ -214,7 +214,7 @@ impl CheckpointStorage for PostgresStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
         let secret = self.secret(&caller.tenant).await?;
         let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
-        prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref())
+        prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref()).await
     }
 
     async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {

@@ -35,6 +35,7 @@ use crate::domain::storage::BatchError;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 use crate::storage::content::chunk_memory::ChunkMemory;
+use crate::storage::content::short_work::run_sized;
 use crate::storage::db::access::{Access, Accessible};
 
 /// An entry takes about 200 bytes.
@@ -108,7 +109,9 @@ impl<T: SessionEngine> SessionStorage for T {
         let secret = self.session_secret(&caller.tenant).await?;
         let scope = self.sessions().plan(&caller.tenant, &change.session);
         let known = self.session_chunks().known(&caller.tenant, &memory_key(scope.id));
-        let prepared = sealing::prepare(&secret, caller, change, (scope, known))?;
+        let (size, work) =
+            (change.size(), || sealing::prepare(&secret, caller, change, (scope, known)));
+        let prepared = run_sized(&caller.tenant, size, work).await??;
         Ok(PreparedChange { idempotency, deadline, ..prepared })
     }
 

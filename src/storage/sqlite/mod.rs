@@ -41,6 +41,7 @@ use crate::domain::tenants::storage_use::StorageUse;
 use crate::domain::threads::retention::{PruneRequest, Pruned};
 use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
 use crate::domain::tokens::grants::Action;
+use crate::storage::checkpoints::prepare::prepare;
 use crate::storage::checkpoints::value_parts::named_in;
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::secret_memory::SecretMemory;
@@ -151,14 +152,7 @@ impl CheckpointStorage for SqliteStorage {
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
         let secret = self.secret(&caller.tenant).await?;
         let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
-        crate::storage::checkpoints::prepare::prepare(
-            &secret,
-            caller,
-            commit,
-            deadline,
-            &self.chunks,
-            named.as_ref(),
-        )
+        prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref()).await
     }
 
     async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {

@@ -101,7 +101,7 @@ impl StoredItem {
 ///
 /// # Errors
 /// 413 and 422 for values that break a limit or are no objects.
-pub fn prepare(
+pub async fn prepare(
     secret: &TenantSecret,
     tenant: &str,
     changes: Vec<ChangeItem>,
@@ -110,7 +110,8 @@ pub fn prepare(
 ) -> Result<PreparedChanges> {
     let texts = changes.iter().filter_map(|it| it.value.as_ref());
     let size = (changes.len(), texts.map(|it| it.text.len()).sum());
-    run_sized(size, || prepare_all(secret, tenant, changes, targets, projects))
+    let work = || prepare_all(secret, tenant, changes, targets, projects);
+    run_sized(tenant, size, work).await?
 }
 
 fn prepare_all(

@@ -21,6 +21,7 @@ use crate::domain::files::contents::{
     ContentId, ContentStorage, IDLE_MAX, NewSlice, Part, Upload, Whole,
 };
 use crate::domain::scheduling::contention::Contention;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{Address, Key};
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue, lock_scope};
@@ -141,8 +142,8 @@ impl<T: Roots> ContentStorage for T {
         let scope_id = found.first().ok_or_else(gone)?.integer(0)?;
         let secret = self.secret_of(&caller.tenant).await?;
         let bytes = slice.bytes.clone();
-        let sealed = tokio::task::spawn_blocking(move || sealing::seal(&secret, scope_id, &bytes));
-        let sealed = sealed.await.map_err(|error| Error::Internal(error.to_string()))?;
+        let seal = move || sealing::seal(&secret, scope_id, &bytes);
+        let sealed = cpu_pool::run(&caller.tenant, seal).await?;
         let mut access = self.begin_write().await?;
         lock_scope(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
         touch(&mut *access, &upload, now).await?;

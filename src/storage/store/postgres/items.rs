@@ -80,7 +80,7 @@ impl ItemStorage for PostgresStorage {
                 self.target((&caller.tenant, &secret), change.address.namespace.root()).await?,
             );
         }
-        let prepared = prepare(&secret, &caller.tenant, changes, targets, true)?;
+        let prepared = prepare(&secret, &caller.tenant, changes, targets, true).await?;
         Ok(with_request(prepared, idempotency, deadline))
     }
 

@@ -72,7 +72,7 @@ impl ItemStorage for SqliteStorage {
                 self.target((&caller.tenant, &secret), change.address.namespace.root()).await?,
             );
         }
-        let prepared = prepare(&secret, &caller.tenant, changes, targets, false)?;
+        let prepared = prepare(&secret, &caller.tenant, changes, targets, false).await?;
         Ok(with_request(prepared, idempotency, deadline))
     }
 
