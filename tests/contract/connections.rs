@@ -1,16 +1,18 @@
 //! Tests what becomes of connections to PostgreSQL after calls that end well, are refused or are cut short.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::future::join_all;
 use sqlx::{Connection, Executor, PgConnection};
 use threadkeep::domain::Conflict;
 use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::Put;
-use crate::harness::{Harness, commit, conflict, pruning, thread_id};
+use crate::harness::{Harness, caller_of, commit, config, conflict, pruning, target, thread_id};
 
 const LOOKS_MAX: u32 = 6_000;
 pub const WAIT_FOR_A_LOCK: &str = "wait_event_type = 'Lock'";
@@ -77,4 +79,36 @@ async fn a_call_that_is_cut_short_takes_its_connection_along() {
     lock.execute("rollback").await.unwrap();
     until(&h, "true", |found| found.is_disjoint(&cut)).await;
     assert_eq!(h.get("1").await.id, "1");
+}
+
+/// What one tenant has waiting is overtaken by another tenant's call, however long it waited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tenants_take_turns_where_connections_are_short() {
+    let h = Harness::postgres().await;
+    let few = StorageConfig { connections: 2, exclusive: false, ..config(h.url()) };
+    let few = storage::open(&few).await.unwrap();
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let read = |tenant: &'static str| {
+        let (storage, done) = (Arc::clone(&few), Arc::clone(&done));
+        tokio::spawn(async move {
+            let newest = target("t", "", None);
+            storage.get_checkpoint(&caller_of(tenant), &newest, &[]).await.unwrap();
+            done.lock().unwrap().push(tenant);
+        })
+    };
+    for tenant in ["busy", "quiet"] {
+        read(tenant).await.unwrap();
+    }
+    let mut lock = PgConnection::connect(h.url()).await.unwrap();
+    lock.execute("begin; lock table threads in access exclusive mode").await.unwrap();
+    let many: Vec<_> = (0..40).map(|_| read("busy")).collect();
+    until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 2).await;
+    let one = read("quiet");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    lock.execute("rollback").await.unwrap();
+    one.await.unwrap();
+    join_all(many).await.into_iter().for_each(|it| it.unwrap());
+    let order = done.lock().unwrap()[2..].to_vec();
+    let before = order.iter().position(|it| *it == "quiet").unwrap();
+    assert!(before <= 4, "{before} calls of another tenant went first");
 }

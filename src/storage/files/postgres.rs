@@ -149,7 +149,7 @@ impl FileStorage for PostgresStorage {
             .bind(&request.key)
             .bind(&request.digest[..])
             .bind(&request.subject)
-            .fetch_one(&mut *self.pool.get().await?)
+            .fetch_one(&mut *self.pool.get_for(&caller.tenant).await?)
             .await
             .map_err(|error| removal_failure(&error))?;
         let answer: Option<Vec<u8>> = row.get("answer");
@@ -200,7 +200,7 @@ impl PostgresStorage {
             .bind(keys)
             .bind(noted.iter().map(|it| it.version).collect::<Vec<_>>())
             .bind(noted.iter().map(|it| it.sealed.to_vec()).collect::<Vec<_>>())
-            .execute(&mut *self.pool.get().await?)
+            .execute(&mut *self.pool.get_for(tenant).await?)
             .await?;
         Ok(())
     }

@@ -6,7 +6,9 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool::managed::{self, Metrics, Object, QueueMode, RecycleError, RecycleResult, Timeouts};
+use deadpool::managed::{
+    self, Metrics, Object, PoolError, QueueMode, RecycleError, RecycleResult, TimeoutType, Timeouts,
+};
 use sqlx::Executor as _;
 
 use super::connection::Connection;
@@ -61,6 +63,7 @@ impl managed::Manager for Manager {
 #[derive(Clone)]
 pub struct Pool {
     inner: managed::Pool<Manager>,
+    places: Arc<FairPlaces>,
 }
 
 /// Connections for what may go through much: tenants share them, and a statement ends when its time is over.
@@ -90,7 +93,7 @@ impl Pool {
             .runtime(deadpool::Runtime::Tokio1)
             .build()
             .map_err(|error| Error::Internal(error.to_string()))?;
-        Ok(Self { inner })
+        Ok(Self { inner, places: FairPlaces::new(size, Share::WhileOthersWait) })
     }
 
     pub async fn get(&self) -> Result<Lease, Error> {
@@ -98,6 +101,15 @@ impl Pool {
             Ok(object) => Ok(Lease { object: Some(object), place: None }),
             Err(error) => Err(unavailable(&error)),
         }
+    }
+
+    /// For a call of a tenant: tenants take turns where connections are short.
+    pub async fn get_for(&self, tenant: &str) -> Result<Lease, Error> {
+        let place = tokio::time::timeout(WAIT, self.places.take(tenant)).await;
+        let place = place.map_err(|_| unavailable(&PoolError::Timeout(TimeoutType::Wait)))??;
+        let mut lease = self.get().await?;
+        lease.place = Some(place);
+        Ok(lease)
     }
 
     /// Closes what nobody uses any more.
@@ -111,6 +123,7 @@ impl Pool {
     }
 
     pub fn close(&self) {
+        self.places.close();
         self.inner.close();
     }
 }
@@ -172,7 +185,7 @@ impl Drop for Lease {
     }
 }
 
-fn unavailable(error: &managed::PoolError<Refusal>) -> Error {
+fn unavailable(error: &PoolError<Refusal>) -> Error {
     Error::Unavailable {
         detail: format!("no database connection: {error}"),
         retry_after: Duration::from_secs(1),

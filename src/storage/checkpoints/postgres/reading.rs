@@ -152,7 +152,7 @@ impl PostgresStorage {
             .bind(asked.history_only)
             .bind(thread.owner)
             .bind(asked.target.large_values.bytes_max())
-            .fetch_all(&mut *self.pool.get().await?)
+            .fetch_all(&mut *self.pool.get_for(thread.tenant).await?)
             .await?;
         check_thread(asked, &rows)?;
         Ok(rows)

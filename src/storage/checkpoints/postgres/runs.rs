@@ -52,7 +52,7 @@ impl PostgresStorage {
             .bind(listed.exact)
             .bind(listed.firsts)
             .bind(listed.ends)
-            .fetch_all(&mut *self.pool.get().await?)
+            .fetch_all(&mut *self.pool.get_for(&caller.tenant).await?)
             .await?;
         let mut threads: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
         for row in rows {
@@ -94,7 +94,7 @@ impl PostgresStorage {
         (secret, prefetch): (&TenantSecret, &PackPrefetch),
     ) -> Result<()> {
         let (tenant, thread_id) = (thread.tenant, thread.thread_id);
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(tenant).await?;
         let mut transaction = begin(&mut connection).await?;
         if let Some(locked) = lock(&mut transaction, thread).await? {
             check(&locked, None, None)?;

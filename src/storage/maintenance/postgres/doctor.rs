@@ -104,6 +104,10 @@ impl Accessible for PostgresStorage {
         begin_access(&self.pool, BEGIN_READ).await
     }
 
+    async fn begin_read_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        begin_on(self.pool.get_for(tenant).await?, BEGIN_READ).await
+    }
+
     async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>> {
         begin_access(&self.first, BEGIN_READ).await
     }
@@ -112,22 +116,26 @@ impl Accessible for PostgresStorage {
         begin_access(&self.pool, "begin").await
     }
 
+    async fn begin_write_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        begin_on(self.pool.get_for(tenant).await?, "begin").await
+    }
+
     async fn read_rows(
         &self,
-        _tenant: &str,
+        tenant: &str,
         statement: &str,
         binds: &[SqlValue],
     ) -> Result<Vec<SqlRow>> {
-        run_alone(&self.pool, statement, binds).await
+        run_alone(&self.pool, tenant, statement, binds).await
     }
 
     async fn write_rows(
         &self,
-        _tenant: &str,
+        tenant: &str,
         statement: &str,
         binds: &[SqlValue],
     ) -> Result<Vec<SqlRow>> {
-        run_alone(&self.pool, statement, binds).await
+        run_alone(&self.pool, tenant, statement, binds).await
     }
 
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
@@ -143,15 +151,23 @@ pub(in crate::storage) async fn begin_access<'a>(
     pool: &Pool,
     begin: &'static str,
 ) -> Result<Box<dyn Access + 'a>> {
-    let mut connection = pool.get().await?;
+    begin_on(pool.get().await?, begin).await
+}
+
+async fn begin_on<'a>(mut connection: Lease, begin: &'static str) -> Result<Box<dyn Access + 'a>> {
     connection.open(begin).await?;
     let damaging = if begin == BEGIN_READ { &UNREADABLE[..] } else { &DAMAGED };
     Ok(Box::new(Transaction { connection, damaging }))
 }
 
 /// A statement is a transaction of its own: one round trip.
-async fn run_alone(pool: &Pool, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
-    fetch(&mut *pool.get().await?, statement, binds, &DAMAGED).await
+async fn run_alone(
+    pool: &Pool,
+    tenant: &str,
+    statement: &str,
+    binds: &[SqlValue],
+) -> Result<Vec<SqlRow>> {
+    fetch(&mut *pool.get_for(tenant).await?, statement, binds, &DAMAGED).await
 }
 
 /// A transaction that somebody else began and ends.

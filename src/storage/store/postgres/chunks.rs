@@ -24,7 +24,7 @@ impl Roots for PostgresStorage {
     async fn scope_of_root(&self, tenant: &str, root: &str) -> Result<i64> {
         // Makes a tenant that is new.
         let secret = self.secret(tenant).await?;
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(tenant).await?;
         let scope_id = read_or_make_root(&mut connection, (tenant, &secret), root).await?;
         Ok(scope_id)
     }

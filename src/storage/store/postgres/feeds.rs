@@ -111,7 +111,7 @@ impl FeedStorage for PostgresStorage {
 impl PostgresStorage {
     /// More round trips for a log that begins.
     async fn end_of_log(&self, tenant: &str, now: Micros) -> Result<Position> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(tenant).await?;
         loop {
             let row = sqlx::query(END).bind(tenant).fetch_optional(&mut *connection).await;
             let row = row?;

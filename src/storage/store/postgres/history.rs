@@ -71,7 +71,7 @@ impl PostgresStorage {
             .bind(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1))
             .bind(query.values)
             .bind(i64::try_from(LIMITS.list_bytes_max).unwrap_or(i64::MAX))
-            .fetch_all(&mut *self.pool.get().await?)
+            .fetch_all(&mut *self.pool.get_for(&caller.tenant).await?)
             .await?;
         let found: Vec<(StoredItem, bool)> =
             rows.iter().map(|row| (read_item(row), row.get("is_current"))).collect();

@@ -156,7 +156,7 @@ impl ItemStorage for PostgresStorage {
             .bind(namespaces)
             .bind(keys)
             .bind(now)
-            .execute(&mut *self.pool.get().await?)
+            .execute(&mut *self.pool.get_for(&caller.tenant).await?)
             .await?;
         Ok(())
     }
@@ -208,7 +208,7 @@ impl PostgresStorage {
             .bind(namespaces)
             .bind(keys)
             .bind(now)
-            .fetch_all(&mut *self.pool.get().await?)
+            .fetch_all(&mut *self.pool.get_for(tenant).await?)
             .await?;
         let place = |row: &PgRow| usize::try_from(row.get::<i64, _>("ord") - 1).unwrap_or(0);
         Ok(rows.iter().map(|row| (place(row), read_item(row))).collect())
@@ -260,7 +260,7 @@ impl PostgresStorage {
                 };
             }
         }
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(tenant).await?;
         for (scope_id, name, body) in read_chunks(&mut connection, tenant, &nodes).await? {
             let names = chunks.add_node(secret, &name, &body)?;
             leaves.extend(names.into_iter().map(|it| (scope_id, it)));
@@ -282,7 +282,7 @@ impl PostgresStorage {
         if let Some(scope_id) = self.roots.get(&key) {
             return Ok(Target { scope_id, known });
         }
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(tenant).await?;
         let scope_id = read_or_make_root(&mut connection, (tenant, secret), root).await?;
         drop(connection);
         self.roots.insert(key, scope_id);

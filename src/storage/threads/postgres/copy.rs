@@ -107,7 +107,7 @@ impl PostgresStorage {
         let mut contention = Contention::default();
         loop {
             fresh.renew();
-            let mut connection = self.pool.get().await?;
+            let mut connection = self.pool.get_for(&caller.tenant).await?;
             connection.open("begin isolation level repeatable read").await?;
             match copy_once(&mut connection, secret, caller, request, fresh).await {
                 Ok(Copied::LacksContentOf(scope_id)) if contention.may_try_again().await => {

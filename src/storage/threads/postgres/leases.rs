@@ -78,7 +78,7 @@ impl PostgresStorage {
             Some(_) => row.mac(&self.secret(thread.tenant).await?),
             None => None,
         };
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(thread.tenant).await?;
         for _ in 0..ATTEMPTS_MAX {
             let row = sqlx::query(ACQUIRE)
                 .bind(thread.tenant)
@@ -117,7 +117,7 @@ impl PostgresStorage {
         request: &LeaseRequest,
     ) -> Result<Lease> {
         let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(thread.tenant).await?;
         let row = sqlx::query(
             "update threads set lease_expires_at =
                 (extract(epoch from clock_timestamp()) * 1000000)::bigint + $5
@@ -168,7 +168,7 @@ impl PostgresStorage {
         .bind(request.holder.as_str())
         .bind(request.fence)
         .bind(thread.owner)
-        .fetch_optional(&mut *self.pool.get().await?)
+        .fetch_optional(&mut *self.pool.get_for(thread.tenant).await?)
         .await?;
         taken.as_ref().map_or(Ok(()), |row| refuse_taken(thread, row))
     }

@@ -139,7 +139,7 @@ impl PostgresStorage {
     ) -> Result<bool> {
         let tenant = caller.tenant.as_str();
         let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Write);
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(tenant).await?;
         let mut transaction = begin(&mut connection).await?;
         let locked = lock(&mut transaction, thread).await?;
         if let Some(locked) = &locked {

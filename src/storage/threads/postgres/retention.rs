@@ -113,7 +113,7 @@ impl PostgresStorage {
         (secret, prefetch): (&TenantSecret, &PackPrefetch),
         count: bool,
     ) -> Result<Retained> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(job.thread.tenant).await?;
         let mut transaction =
             connection.begin_with("begin isolation level repeatable read read only").await?;
         let found = sqlx::query(
@@ -187,7 +187,7 @@ impl PostgresStorage {
         secret: &TenantSecret,
         prefetch: &PackPrefetch,
     ) -> Result<Part> {
-        let mut connection = self.pool.get().await?;
+        let mut connection = self.pool.get_for(job.thread.tenant).await?;
         let mut transaction = begin(&mut connection).await?;
         let locked = lock(&mut transaction, job.thread).await?;
         let part = match &locked {

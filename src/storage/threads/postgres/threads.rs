@@ -31,7 +31,7 @@ impl ThreadStorage for PostgresStorage {
             .bind(thread.tenant)
             .bind(thread.thread_id)
             .bind(thread.owner)
-            .fetch_optional(&mut *self.pool.get().await?)
+            .fetch_optional(&mut *self.pool.get_for(&caller.tenant).await?)
             .await?;
         let mut found = self.read_threads(&caller.tenant, row.as_slice()).await?;
         Ok(found.pop())
