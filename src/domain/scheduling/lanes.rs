@@ -8,7 +8,7 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::FutureExt;
@@ -19,12 +19,6 @@ use super::fair_queue::{FairQueue, Queued, Size, Weight};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
-use crate::domain::storage::BatchError;
-
-/// Attempts at one batch when the database asks for a retry or breaks the connection.
-pub const ATTEMPTS_MAX: u32 = 8;
-/// After a connection broke no attempt begins later: whoever waits gets an answer while it still waits.
-const ATTEMPTS_WITHIN: Duration = Duration::from_secs(4);
 
 /// Writes what has gathered in a lane.
 #[async_trait]
@@ -229,60 +223,6 @@ fn line_is_full() -> Error {
         "too many writes of this tenant wait to be made durable; {commands} of them, and {bytes} bytes, may wait at one time"
     );
     Error::Unavailable { detail, retry_after: Duration::from_secs(1) }
-}
-
-/// Tries a batch again while the database asks for it. A panic in an engine is a failed statement and does not end the lane.
-/// `repeatable`: whether it may be written again after a connection that broke in its commit.
-///
-/// # Errors
-/// The last attempt's.
-pub async fn write<T, F>(attempt: impl Fn() -> F, repeatable: bool) -> Result<T, BatchError>
-where
-    F: Future<Output = Result<T, BatchError>>,
-{
-    let began = Instant::now();
-    let mut attempts = 0;
-    let mut lost = None;
-    loop {
-        attempts += 1;
-        // A task of its own would catch a panic too, for a change of threads.
-        let written = AssertUnwindSafe(attempt()).catch_unwind().await;
-        let panicked = |_| BatchError::Statement("the storage engine panicked".into());
-        let is_last = attempts >= ATTEMPTS_MAX || began.elapsed() >= ATTEMPTS_WITHIN;
-        match written.map_err(panicked).and_then(|result| result) {
-            Err(BatchError::Retry(_)) if attempts < ATTEMPTS_MAX => {}
-            Err(BatchError::ConnectionLost(detail)) if repeatable && !is_last => {
-                lost = Some(detail);
-            }
-            Err(BatchError::Unavailable(_) | BatchError::Obstacle { .. })
-                if lost.is_some() && !is_last => {}
-            // What the first attempt wrote may be there.
-            Err(BatchError::Unavailable(_) | BatchError::Obstacle { .. }) if lost.is_some() => {
-                return Err(BatchError::ConnectionLost(lost.unwrap_or_default()));
-            }
-            result => return result,
-        }
-        // Not the same for two servers that got in each other's way.
-        let millis = 5 << attempts.min(7);
-        tokio::time::sleep(Duration::from_millis(rand::random_range(millis / 2..=millis))).await;
-    }
-}
-
-/// What a batch that failed means to its members.
-pub fn refusal(error: &BatchError) -> Error {
-    match error {
-        BatchError::Retry(detail) | BatchError::Unavailable(detail) => unavailable(detail),
-        BatchError::ConnectionLost(detail) => Error::CommitUnknown { detail: detail.clone() },
-        BatchError::Obstacle { kind, detail } => {
-            Error::Obstacle { kind: *kind, detail: detail.clone() }
-        }
-        BatchError::Statement(detail) => Error::Internal(detail.clone()),
-    }
-}
-
-/// The members may ask again soon.
-pub fn unavailable(detail: &str) -> Error {
-    Error::Unavailable { detail: detail.into(), retry_after: Duration::from_millis(500) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Decides what runs when: queues and places that tenants share, memory of bodies, threads for CPU work, background work.
 
 pub mod background_tasks;
+pub mod batches;
 pub mod contention;
 pub mod cpu_pool;
 pub mod cpu_threads;

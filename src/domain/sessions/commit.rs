@@ -1,6 +1,4 @@
 //! Queues changes of sessions: appends of many callers that wait together are one transaction.
-//!
-//! **Invariant:** a poisonous change fails alone.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,11 +7,12 @@ use async_trait::async_trait;
 
 use super::change::{Done, PreparedChange, PreparedEntry, Step};
 use super::ledger::{Batch, Outcome};
+use super::name::SessionName;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
+use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
-use crate::domain::scheduling::lanes::{Job, Lanes, Writer, refusal, write};
-use crate::domain::storage::Storage;
+use crate::domain::storage::{BatchError, Storage};
 
 /// Changes in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -27,39 +26,30 @@ pub enum Ended {
     Stale,
 }
 
-pub struct SessionCommit {
-    lanes: Lanes<SessionWriter>,
-}
-
-impl SessionCommit {
-    pub fn start(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Self {
-        let writer = || SessionWriter { storage: Arc::clone(storage), clock: Arc::clone(clock) };
-        Self { lanes: Lanes::start(storage.lanes(), clock, writer) }
-    }
-
-    pub async fn stop(self) {
-        self.lanes.stop().await;
-    }
-
-    /// Waits until the change is durable.
-    ///
-    /// # Errors
-    /// What it was refused for; as [`Lanes::commit`].
-    pub async fn commit(&self, command: PreparedChange) -> Result<Ended> {
-        let key = (command.tenant.clone(), command.session.clone());
-        self.lanes.commit(key, command).await
-    }
-}
-
-pub struct SessionWriter {
+pub struct SessionBatches {
     storage: Arc<dyn Storage>,
     clock: Arc<Clock>,
 }
 
+pub type SessionCommit = BatchQueue<SessionBatches>;
+
+impl SessionCommit {
+    pub fn start(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Self {
+        let batches = SessionBatches { storage: Arc::clone(storage), clock: Arc::clone(clock) };
+        Self::of(batches, storage.lanes(), clock)
+    }
+}
+
 #[async_trait]
-impl Writer for SessionWriter {
+impl Batches for SessionBatches {
     type Command = PreparedChange;
     type Answer = Ended;
+    type Key = (String, SessionName);
+    type Batch = Batch;
+    type Place = usize;
+    type Outcome = Outcome;
+
+    const METRIC: &str = "threadkeep_session_batch_commands";
 
     fn deadline(command: &PreparedChange) -> Micros {
         command.deadline
@@ -67,6 +57,10 @@ impl Writer for SessionWriter {
 
     fn tenant(command: &PreparedChange) -> &str {
         &command.tenant
+    }
+
+    fn key(command: &PreparedChange) -> (String, SessionName) {
+        (command.tenant.clone(), command.session.clone())
     }
 
     fn weight(command: &PreparedChange) -> Weight {
@@ -79,75 +73,43 @@ impl Writer for SessionWriter {
         Weight { bytes: command.size_bytes, rows }
     }
 
-    async fn write_next(&mut self, waiting: Vec<Job<Self>>) -> Vec<Job<Self>> {
-        let (members, rest) = taken(waiting);
-        metrics::histogram!("threadkeep_session_batch_commands").record(members.len() as f64);
-        if let Some(members) = self.write_together(members).await {
-            for job in members {
-                // Alone it answers.
-                let _ = self.write_together(vec![job]).await;
-            }
-        }
-        rest
+    fn plan(&self, waiting: &[&PreparedChange]) -> (Batch, Vec<(usize, usize)>) {
+        let count = taken(waiting);
+        let commands = waiting[..count].iter().map(|it| (*it).clone()).collect();
+        (Batch::new(commands, self.clock.now()), (0..count).map(|at| (at, at)).collect())
+    }
+
+    async fn write(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+        self.storage.write_sessions(batch).await
+    }
+
+    /// What has neither key nor ids could not be told from another's; its caller is told that nobody knows.
+    fn is_repeatable(batch: &Batch) -> bool {
+        batch.commands.iter().all(PreparedChange::is_safe_to_repeat)
+    }
+
+    fn answer(_: &PreparedChange, at: usize, outcomes: &[Outcome]) -> Option<Result<Ended>> {
+        Some(match &outcomes[at] {
+            Outcome::Done(done) => Ok(Ended::Done(done.clone())),
+            Outcome::Refused(error) => Err(error.clone()),
+            Outcome::Stale { .. } => Ok(Ended::Stale),
+        })
     }
 }
 
-impl SessionWriter {
-    /// Answers all members, or gives them back where one of several is at fault.
-    async fn write_together(&self, members: Vec<Job<Self>>) -> Option<Vec<Job<Self>>> {
-        let commands: Vec<PreparedChange> = members.iter().map(|it| it.command.clone()).collect();
-        // What has neither key nor ids could not be told from another's; its caller is told that nobody knows.
-        let repeatable = commands.iter().all(PreparedChange::is_safe_to_repeat);
-        let batch = Arc::new(Batch::new(commands, self.clock.now()));
-        let attempt = || {
-            let (storage, batch) = (Arc::clone(&self.storage), Arc::clone(&batch));
-            async move { storage.write_sessions(&batch).await }
-        };
-        match write(attempt, repeatable).await {
-            Ok(outcomes) => {
-                for (job, outcome) in members.into_iter().zip(outcomes) {
-                    job.answer(match outcome {
-                        Outcome::Done(done) => Ok(Ended::Done(done)),
-                        Outcome::Refused(error) => Err(error),
-                        Outcome::Stale { .. } => Ok(Ended::Stale),
-                    });
-                }
-                None
-            }
-            Err(crate::domain::storage::BatchError::Statement(detail)) if members.len() > 1 => {
-                tracing::warn!(members = members.len(), %detail, "a batch of sessions failed, its members run alone");
-                Some(members)
-            }
-            Err(error) => {
-                for job in members {
-                    job.answer(Err(refusal(&error)));
-                }
-                None
-            }
-        }
-    }
-}
-
-/// As many as one batch takes, in their order; two of one key are never in one batch.
-fn taken(waiting: Vec<Job<SessionWriter>>) -> (Vec<Job<SessionWriter>>, Vec<Job<SessionWriter>>) {
-    let (mut members, mut rest) = (Vec::new(), Vec::new());
+/// How many from the front one batch takes; two of one idempotency key are never in one batch.
+fn taken(waiting: &[&PreparedChange]) -> usize {
     let (mut bytes, mut keys) = (0, HashSet::new());
-    let mut waiting = waiting.into_iter();
-    for job in waiting.by_ref() {
-        let key = job.command.idempotency.as_ref();
-        let key = key.map(|it| (job.command.tenant.clone(), it.caller.clone(), it.key.clone()));
-        let fits = members.is_empty()
-            || members.len() < COMMANDS_MAX && bytes + job.command.size_bytes <= BATCH_BYTES_MAX;
-        if !fits || key.is_some_and(|it| !keys.insert(it)) {
-            // Whatever comes behind it stays behind it.
-            rest.push(job);
-            break;
+    for (at, command) in waiting.iter().enumerate() {
+        bytes += command.size_bytes;
+        let is_full = at > 0 && (at >= COMMANDS_MAX || bytes > BATCH_BYTES_MAX);
+        let key = command.idempotency.as_ref();
+        let key = key.map(|it| (command.tenant.as_str(), it.caller.as_str(), it.key.as_str()));
+        if is_full || key.is_some_and(|it| !keys.insert(it)) {
+            return at;
         }
-        bytes += job.command.size_bytes;
-        members.push(job);
     }
-    rest.extend(waiting);
-    (members, rest)
+    waiting.len()
 }
 
 impl PreparedChange {
