@@ -73,13 +73,18 @@ SOAK_SUITES = [
     "recall",
     "store",
     "contents",
+    "large",
     "document",
     "snapshots",
     "damages",
     "hostile",
     "upgrades",
 ]
-SOAK_OF_JAVASCRIPT = ["serving/nested_tasks.test.ts", "serving/restarts.test.ts"]
+SOAK_OF_JAVASCRIPT = [
+    "serving/nested_tasks.test.ts",
+    "serving/restarts.test.ts",
+    "wire/large_values.test.ts",
+]
 
 
 def lints() -> list[Suite]:
