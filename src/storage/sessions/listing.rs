@@ -37,9 +37,8 @@ pub async fn get<T: SessionEngine>(
     let text = format!(
         "select {COLUMNS}, s.updated_at, {OWNED}, s.archives from sessions s where {SESSION_CONDITION}"
     );
-    let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&text, &session_binds(caller, session, action)).await?;
-    access.end().await?;
+    let found =
+        engine.read_rows(&caller.tenant, &text, &session_binds(caller, session, action)).await?;
     let Some(row) = found.first() else { return Ok(None) };
     let session = read(&secret, session.kind(), row)?;
     Ok(Some(Described { session, archives: row.integer(11)? }))
@@ -55,9 +54,9 @@ pub async fn streams<T: SessionEngine>(
         "select l.name, l.head, l.updated_at, {OWNED} from sessions s {logs}
          where {SESSION_CONDITION} order by l.name"
     );
-    let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&text, &session_binds(caller, session, Action::Read)).await?;
-    access.end().await?;
+    let found = engine
+        .read_rows(&caller.tenant, &text, &session_binds(caller, session, Action::Read))
+        .await?;
     check_first(engine, (caller, session), (&found, 3)).await?;
     let stream = |row: &SqlRow| {
         Ok(Stream { stream: text_of(row, 0)?, head: row.integer(1)?, updated_at: row.integer(2)? })
@@ -79,9 +78,7 @@ pub async fn documents<T: SessionEngine>(
     let mut binds = session_binds(caller, session, Action::Read);
     let length = i64::try_from(name_prefix.len()).unwrap_or(i64::MAX);
     binds.extend([SqlValue::from(length), name_prefix.as_bytes().into()]);
-    let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&text, &binds).await?;
-    access.end().await?;
+    let found = engine.read_rows(&caller.tenant, &text, &binds).await?;
     check_first(engine, (caller, session), (&found, 4)).await?;
     let document = |row: &SqlRow| {
         Ok(Document {
@@ -105,9 +102,9 @@ pub async fn counters<T: SessionEngine>(
         "select l.name, l.head, {OWNED} from sessions s {logs}
          where {SESSION_CONDITION}"
     );
-    let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&text, &session_binds(caller, session, Action::Read)).await?;
-    access.end().await?;
+    let found = engine
+        .read_rows(&caller.tenant, &text, &session_binds(caller, session, Action::Read))
+        .await?;
     check_first(engine, (caller, session), (&found, 2)).await?;
     let mut values = vec![0; names.len()];
     for row in &found {
@@ -136,9 +133,7 @@ pub async fn heads<T: SessionEngine>(
     let text = format!(
         "select s.key, l.head, {OWNED} from sessions s {log} where {within} order by s.key limit ${limit}"
     );
-    let mut access = engine.begin_read_for(&caller.tenant).await?;
-    let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
-    access.end().await?;
+    let found = engine.read_rows(&caller.tenant, &engine.dialect().fill(&text), &binds).await?;
     let secret = engine.session_secret(&caller.tenant).await?;
     let head = |row: &SqlRow| {
         check_row((kind, row.bytes(0)?), (row, [2, 3, 4, 5]), &secret)?;
@@ -179,9 +174,7 @@ pub async fn list<T: SessionEngine>(
         "select {COLUMNS}, {time}, {OWNED} from sessions s {join} where {within}
          order by {time} desc, s.key limit {limit}"
     );
-    let mut access = engine.begin_read().await?;
-    let found = access.rows(&engine.dialect().fill(&text), &binds).await?;
-    access.end().await?;
+    let found = engine.read_rows(&caller.tenant, &engine.dialect().fill(&text), &binds).await?;
     found.iter().map(|row| read(&secret, &query.kind, row)).collect()
 }
 

@@ -151,9 +151,7 @@ impl<T: SnapshotEngine> ArchiveStorage for T {
         let binds =
             [caller.tenant.as_str().into(), SqlValue::from(&id.0.0[..]), owner(caller).into()];
         let secret = self.session_secret(&caller.tenant).await?;
-        let mut access = self.begin_read().await?;
-        let found = access.rows(&text, &binds).await?;
-        access.end().await?;
+        let found = self.read_rows(&caller.tenant, &text, &binds).await?;
         found.first().map(|row| read(&secret, row, 0)).transpose()
     }
 }

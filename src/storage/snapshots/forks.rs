@@ -189,9 +189,7 @@ pub async fn count<T: SnapshotEngine>(
         owner.unwrap_or_default().into(),
         i64::from(owner.is_some()).into(),
     ];
-    let mut access = engine.begin_read().await?;
-    let rows = access.rows(TEXT, &binds).await?;
-    access.end().await?;
+    let rows = engine.read_rows(&caller.tenant, TEXT, &binds).await?;
     rows[0].integer(0)
 }
 

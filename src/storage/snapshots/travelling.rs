@@ -36,9 +36,8 @@ impl<T: SnapshotEngine> SnapshotExportStorage for T {
 
     async fn snapshot_digest(&self, caller: &Caller, id: &SnapshotId) -> Result<Option<Vec<u8>>> {
         let text = "select digest from snapshots where tenant = $1 and snapshot_id = $2";
-        let mut access = self.begin_read().await?;
-        let rows = access.rows(text, &[caller.tenant.as_str().into(), id.as_str().into()]).await?;
-        access.end().await?;
+        let binds = [caller.tenant.as_str().into(), id.as_str().into()];
+        let rows = self.read_rows(&caller.tenant, text, &binds).await?;
         rows.first().map(|row| row.bytes(0).map(<[u8]>::to_vec)).transpose()
     }
 

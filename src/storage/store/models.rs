@@ -94,9 +94,7 @@ impl ModelMemory {
         if let Some(known) = self.0.get(&place) {
             return Ok(Some(known));
         }
-        let mut access = engine.begin_read_for(tenant).await?;
-        let rows = access.rows(FIND, &[tenant.into(), model.as_str().into()]).await?;
-        access.end().await?;
+        let rows = engine.read_rows(tenant, FIND, &[tenant.into(), model.as_str().into()]).await?;
         let Some(row) = rows.first() else { return Ok(None) };
         let dims = usize::try_from(row.integer(0)?).unwrap_or(0);
         self.0.insert(place, dims);

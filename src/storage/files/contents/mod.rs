@@ -136,9 +136,7 @@ impl<T: Roots> ContentStorage for T {
     async fn put_slice(&self, caller: &Caller, slice: NewSlice, now: Micros) -> Result<()> {
         self.check_room()?;
         let upload = key(caller, slice.id);
-        let mut access = self.begin_read_for(&caller.tenant).await?;
-        let found = access.rows(SCOPE, &upload).await?;
-        access.end().await?;
+        let found = self.read_rows(&caller.tenant, SCOPE, &upload).await?;
         let scope_id = found.first().ok_or_else(gone)?.integer(0)?;
         let secret = self.secret_of(&caller.tenant).await?;
         let bytes = slice.bytes.clone();

@@ -126,7 +126,7 @@ impl Accessible for PostgresStorage {
         statement: &str,
         binds: &[SqlValue],
     ) -> Result<Vec<SqlRow>> {
-        run_alone(&self.pool, tenant, statement, binds).await
+        run_alone(&self.pool, tenant, (statement, binds), &UNREADABLE).await
     }
 
     async fn write_rows(
@@ -135,7 +135,7 @@ impl Accessible for PostgresStorage {
         statement: &str,
         binds: &[SqlValue],
     ) -> Result<Vec<SqlRow>> {
-        run_alone(&self.pool, tenant, statement, binds).await
+        run_alone(&self.pool, tenant, (statement, binds), &DAMAGED).await
     }
 
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
@@ -164,10 +164,10 @@ async fn begin_on<'a>(mut connection: Lease, begin: &'static str) -> Result<Box<
 async fn run_alone(
     pool: &Pool,
     tenant: &str,
-    statement: &str,
-    binds: &[SqlValue],
+    (statement, binds): (&str, &[SqlValue]),
+    damaging: &[&str],
 ) -> Result<Vec<SqlRow>> {
-    fetch(&mut *pool.get_for(tenant).await?, statement, binds, &DAMAGED).await
+    fetch(&mut *pool.get_for(tenant).await?, statement, binds, damaging).await
 }
 
 /// A transaction that somebody else began and ends.
