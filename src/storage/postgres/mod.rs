@@ -1,6 +1,7 @@
 //! Implements the storage on PostgreSQL 14 and later, for production. It uses arrays and UNNEST, one statement per operation, and needs no
 //! extension.
 
+pub(in crate::storage) mod access;
 pub(in crate::storage) mod connection;
 pub mod database_url;
 pub(in crate::storage) mod failure;

@@ -1,8 +1,8 @@
 //! Tells connections of servers from those of the command that turns encryption on, which must be alone.
 
 use super::PostgresStorage;
+use super::access::begin_access;
 use crate::domain::Result;
-use crate::storage::maintenance::postgres::doctor::begin_access;
 use crate::storage::{Encryption, StorageConfig};
 
 const OTHERS: &str = "

@@ -22,8 +22,8 @@ use crate::domain::threads::thread::THREAD;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Accessible, SqlValue};
-use crate::storage::maintenance::postgres::doctor::BorrowedTransaction;
 use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::access::BorrowedTransaction;
 use crate::storage::postgres::connection::Connection;
 use crate::storage::tokens::owner_macs::OwnerRow;
 

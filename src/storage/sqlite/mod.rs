@@ -1,6 +1,7 @@
 //! Implements the storage on SQLite, in the process and in one file. Results are the same as PostgreSQL's, with other SQL. Sets are bound
 //! as JSON (`rows`). Rust decides conditions inside the one write transaction that runs at a time.
 
+pub(in crate::storage) mod access;
 pub(in crate::storage) mod connection;
 pub(in crate::storage) mod database_file;
 pub(in crate::storage) mod errors;

@@ -2,13 +2,13 @@
 
 use sqlx::Row;
 
-use super::doctor::{BorrowedTransaction, DIALECT};
 use crate::domain::clock::Micros;
 use crate::domain::tenants::erasure::Receipt;
 use crate::domain::{Error, Result};
 use crate::storage::content::postgres::collect;
 use crate::storage::db::access::Access;
 use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::access::{BorrowedTransaction, DIALECT};
 use crate::storage::postgres::connection::Connection;
 use crate::storage::sessions::removal::remove_slice;
 use crate::storage::threads::postgres::removal::{LockedThread, begin};

@@ -1,4 +1,3 @@
-//! Implements examinations and the removal of unreachable rows on PostgreSQL.
+//! Implements the removal of unreachable rows on PostgreSQL.
 
-pub(in crate::storage) mod doctor;
 pub(in crate::storage) mod garbage;

@@ -1,4 +1,3 @@
-//! Implements examinations and the removal of unreachable rows on SQLite.
+//! Implements the removal of unreachable rows on SQLite.
 
-pub(in crate::storage) mod doctor;
 pub(in crate::storage) mod garbage;

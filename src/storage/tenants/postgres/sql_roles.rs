@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Executor, Row};
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::{Error, Result};
-use crate::storage::maintenance::postgres::doctor::BorrowedTransaction;
+use crate::storage::postgres::access::BorrowedTransaction;
 use crate::storage::postgres::connection::Connection;
 use crate::storage::postgres::{PostgresStorage, failure};
 use crate::storage::tables::{Sql, TABLES};

@@ -14,10 +14,10 @@ use crate::domain::threads::retention::{Claim, PruneRequest, Pruned, Retained, R
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::checkpoints::postgres::reading::Walked;
-use crate::storage::maintenance::postgres::doctor::BorrowedTransaction;
 use crate::storage::maintenance::postgres::garbage::{remove_garbage, replace_with_tombstone};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::postgres::PostgresStorage;
+use crate::storage::postgres::access::BorrowedTransaction;
 use crate::storage::postgres::connection::Connection;
 use crate::storage::threads::policies::{RetentionEngine, forget_policy, record};
 use crate::storage::threads::retention::Plan;

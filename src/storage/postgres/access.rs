@@ -1,4 +1,4 @@
-//! Implements the transactions of examinations: rows as cells, arrays of numbers as their bytes.
+//! Reads and writes rows for the SQL that both engines share. Arrays of numbers are read as their bytes.
 
 use async_trait::async_trait;
 use futures::TryStreamExt as _;
@@ -6,15 +6,15 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Column, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
 
-use super::garbage::remove_garbage;
+use super::connection::Connection;
+use super::pool::{Lease, Pool};
+use super::{PostgresStorage, TENANT_IN_INDEX};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue};
+use crate::storage::maintenance::postgres::garbage::remove_garbage;
 use crate::storage::objects::Objects;
-use crate::storage::postgres::connection::Connection;
-use crate::storage::postgres::pool::{Lease, Pool};
-use crate::storage::postgres::{PostgresStorage, TENANT_IN_INDEX};
 use crate::storage::tenants::tenant_keys::stored_secret;
 use crate::storage::tokens::rights::RightsMemory;
 
@@ -147,7 +147,7 @@ impl Accessible for PostgresStorage {
 
 const BEGIN_READ: &str = "begin isolation level repeatable read read only";
 
-pub(in crate::storage) async fn begin_access<'a>(
+pub(super) async fn begin_access<'a>(
     pool: &Pool,
     begin: &'static str,
 ) -> Result<Box<dyn Access + 'a>> {

@@ -1,4 +1,4 @@
-//! Implements the transactions of examinations: rows as cells.
+//! Reads and writes rows for the SQL that both engines share, and checks the file's integrity.
 
 use async_trait::async_trait;
 use futures::TryStreamExt as _;
@@ -7,15 +7,15 @@ use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row, SqlSafeStr, TypeInfo, ValueRef};
 use tokio::sync::MutexGuard;
 
-use super::garbage::Garbage;
+use super::SqliteStorage;
+use super::connection::{Read, Write};
+use super::errors::{read_error, write_error};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, BadPage, Dialect, SqlRow, SqlValue};
+use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::objects::Objects;
-use crate::storage::sqlite::SqliteStorage;
-use crate::storage::sqlite::connection::{Read, Write};
-use crate::storage::sqlite::errors::{read_error, write_error};
 use crate::storage::tenants::tenant_keys::stored_secret;
 use crate::storage::tokens::rights::RightsMemory;
 
