@@ -174,20 +174,9 @@ pub trait CheckpointStorage: Send + Sync {
         channels: &[String],
     ) -> Result<Option<TargetHistory>>;
 
-    /// Removes the thread with everything in it; leaves its fence and generation for 7 days. Whether there was one.
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool>;
-
     /// Removes the checkpoints of these runs with their writes in all threads that the caller may write to; checkpoints
     /// that stay get a delta base first.
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()>;
-
-    /// Removes all but what the rule keeps, or with `dry_run` only says what would go: one answer per thread, the
-    /// same both times. Per thread one transaction, several where much goes; unknown threads are no error.
-    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>>;
-
-    /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints: 0 for a
-    /// source that is absent or not the caller's to read.
-    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64>;
 }
 
 /// Answer of `get_checkpoint`.
@@ -271,6 +260,17 @@ pub trait ThreadStorage: Send + Sync {
 
     /// No error when it is not held any more.
     async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()>;
+
+    /// Removes the thread with everything in it; leaves its fence and generation for 7 days. Whether there was one.
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool>;
+
+    /// Removes all but what the rule keeps, or with `dry_run` only says what would go: one answer per thread, the
+    /// same both times. Per thread one transaction, several where much goes; unknown threads are no error.
+    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>>;
+
+    /// Copies all checkpoints, values, writes and bases into a new thread. Answers the number of checkpoints: 0 for a
+    /// source that is absent or not the caller's to read.
+    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64>;
 }
 
 #[async_trait]

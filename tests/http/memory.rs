@@ -254,33 +254,8 @@ impl CheckpointStorage for Memory {
         }))
     }
 
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
-        self.called(format!("delete {:?} {:?}", request.generation, request.fence))?;
-        let key = (caller.tenant.clone(), request.thread_id.to_string());
-        Ok(self.commits.lock().unwrap().remove(&key).is_some())
-    }
-
     async fn delete_for_runs(&self, _: &Caller, run_ids: &[String]) -> Result<()> {
         self.called(format!("delete_for_runs {run_ids:?}"))
-    }
-
-    async fn prune_threads(&self, _: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
-        let ids: Vec<&str> = request.thread_ids.iter().map(ThreadId::as_str).collect();
-        self.called(format!("prune {ids:?} {:?} {}", request.rule, request.dry_run))?;
-        let removed = Removed { checkpoints: 3, stored_bytes: -5, ..Removed::default() };
-        Ok(ids.iter().map(|_| Pruned { removed, deleted: false }).collect())
-    }
-
-    async fn copy_thread(&self, _: &Caller, request: &CopyThread) -> Result<u64> {
-        self.called(format!("copy {} {}", request.source, request.target))?;
-        request.check_room(false)?;
-        if let Some((key, digest)) = &request.idempotency {
-            let mut copies = self.copies.lock().unwrap();
-            if copies.insert(key.clone(), *digest).is_some_and(|known| known != *digest) {
-                return Err(Error::IdempotencyMismatch);
-            }
-        }
-        Ok(3)
     }
 }
 
@@ -337,6 +312,31 @@ impl ThreadStorage for Memory {
 
     async fn release_lease(&self, _: &Caller, request: &LeaseRequest) -> Result<()> {
         self.called(format!("release {:?}", request.fence))
+    }
+
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
+        self.called(format!("delete {:?} {:?}", request.generation, request.fence))?;
+        let key = (caller.tenant.clone(), request.thread_id.to_string());
+        Ok(self.commits.lock().unwrap().remove(&key).is_some())
+    }
+
+    async fn prune_threads(&self, _: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
+        let ids: Vec<&str> = request.thread_ids.iter().map(ThreadId::as_str).collect();
+        self.called(format!("prune {ids:?} {:?} {}", request.rule, request.dry_run))?;
+        let removed = Removed { checkpoints: 3, stored_bytes: -5, ..Removed::default() };
+        Ok(ids.iter().map(|_| Pruned { removed, deleted: false }).collect())
+    }
+
+    async fn copy_thread(&self, _: &Caller, request: &CopyThread) -> Result<u64> {
+        self.called(format!("copy {} {}", request.source, request.target))?;
+        request.check_room(false)?;
+        if let Some((key, digest)) = &request.idempotency {
+            let mut copies = self.copies.lock().unwrap();
+            if copies.insert(key.clone(), *digest).is_some_and(|known| known != *digest) {
+                return Err(Error::IdempotencyMismatch);
+            }
+        }
+        Ok(3)
     }
 }
 

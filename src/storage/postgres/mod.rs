@@ -16,6 +16,7 @@ pub(in crate::storage) mod row_security;
 pub(in crate::storage) mod servers;
 pub mod tls;
 pub(in crate::storage) mod write_check;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,25 +24,15 @@ use async_trait::async_trait;
 use sqlx::Row;
 
 use crate::content::keys::TenantSecret;
-use crate::domain::caller::Caller;
-use crate::domain::checkpoints::checkpoint::{Commit, ListQuery, Target};
-use crate::domain::checkpoints::planner::Batch;
-use crate::domain::checkpoints::prepared::Prepared;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
 use crate::domain::scheduling::turns::Turns;
-use crate::domain::storage::{
-    BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, Outcome,
-    Page, TargetHistory,
-};
+use crate::domain::storage::Engine;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
-use crate::domain::threads::retention::{PruneRequest, Pruned};
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
 use crate::storage::checkpoints::postgres::{batch_sql, read_sql};
-use crate::storage::checkpoints::prepare::prepare;
-use crate::storage::checkpoints::value_parts::named_in;
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::secret_memory::{Memory, SecretMemory};
 use crate::storage::content::wrapped::rotate;
@@ -205,59 +196,6 @@ impl PostgresStorage {
         self.pool.clear();
         self.searches.clear();
         self.first.clear();
-    }
-}
-
-/// A statement that reads and met a broken connection is repeated once on a new one: after the database was restarted every
-/// idle connection is dead. Removals leave the repetition to the caller.
-#[async_trait]
-impl CheckpointStorage for PostgresStorage {
-    async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
-        let secret = self.secret(&caller.tenant).await?;
-        let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
-        prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref()).await
-    }
-
-    async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
-        self.write_rows(batch).await
-    }
-
-    async fn get_checkpoint(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        history_channels: &[String],
-    ) -> Result<CheckpointTuple> {
-        self.read_checkpoint(caller, target, history_channels).await
-    }
-
-    async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
-        self.read_page(caller, query).await
-    }
-
-    async fn get_history(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        channels: &[String],
-    ) -> Result<Option<TargetHistory>> {
-        self.read_history(caller, target, channels).await
-    }
-
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
-        self.clear_pool_on_loss(self.remove_thread(caller, request).await)
-    }
-
-    async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
-        self.clear_pool_on_loss(self.remove_runs(caller, run_ids).await)
-    }
-
-    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
-        self.clear_pool_on_loss(self.prune(caller, request).await)
-    }
-
-    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
-        self.clear_pool_on_loss(self.copy(caller, request).await)
     }
 }
 

@@ -36,14 +36,14 @@ use crate::domain::snapshots::restore::{Restore, Restored};
 use crate::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, SnapshotStorage, What};
 use crate::domain::snapshots::take::{TakeSnapshot, Taken};
 use crate::domain::snapshots::{Snapshot, SnapshotId};
-use crate::domain::storage::CheckpointStorage;
+use crate::domain::storage::{CheckpointStorage, ThreadStorage};
 use crate::domain::tenants::audit::Act;
 use crate::domain::tokens::grants::Action;
 use crate::storage::files::contents::Roots;
 
 /// An engine that keeps snapshots.
 #[async_trait]
-pub trait SnapshotEngine: Roots + SessionEngine + CheckpointStorage {
+pub trait SnapshotEngine: Roots + SessionEngine + CheckpointStorage + ThreadStorage {
     /// Copies everything that is asked for, as it is at one moment, under the hidden names of this number: threads in the
     /// order of the request. The number is among the leftovers by then. Answers the moment.
     ///

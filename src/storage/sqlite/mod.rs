@@ -26,24 +26,10 @@ use self::connection::Connections;
 pub use self::private_files::sibling;
 use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
-use crate::domain::caller::Caller;
-use crate::domain::checkpoints::checkpoint::{Commit, ListQuery, Target};
-use crate::domain::checkpoints::planner::Batch;
-use crate::domain::checkpoints::prepared::Prepared;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::names::ThreadId;
 use crate::domain::scheduling::turns::Turns;
-use crate::domain::storage::{
-    BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, Outcome,
-    Page, TargetHistory, ThreadStorage,
-};
-use crate::domain::tenants::storage_use::StorageUse;
-use crate::domain::threads::retention::{PruneRequest, Pruned};
-use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
-use crate::domain::tokens::grants::Action;
-use crate::storage::checkpoints::prepare::prepare;
-use crate::storage::checkpoints::value_parts::named_in;
+use crate::domain::storage::Engine;
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::secret_memory::SecretMemory;
 use crate::storage::content::wrapped::rotate;
@@ -54,8 +40,6 @@ use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::sessions::SessionMemory;
 use crate::storage::store::models::ModelMemory;
 use crate::storage::tenants::tenant_keys::{destroy, given};
-use crate::storage::threads::storage_use::storage_use;
-use crate::storage::threads::thread_filter::OwnedThread;
 use crate::storage::tokens::credentials::sweep_credentials;
 
 /// Namespace roots whose scopes this process remembers.
@@ -145,91 +129,6 @@ impl SqliteStorage {
             sessions: SessionMemory::default(),
             life: living::Life::default(),
         }
-    }
-}
-
-#[async_trait]
-impl CheckpointStorage for SqliteStorage {
-    async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
-        let secret = self.secret(&caller.tenant).await?;
-        let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
-        prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref()).await
-    }
-
-    async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
-        self.apply_batch(batch).await
-    }
-
-    async fn get_checkpoint(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        history_channels: &[String],
-    ) -> Result<CheckpointTuple> {
-        self.read_checkpoint(caller, target, history_channels).await
-    }
-
-    async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
-        self.read_page(caller, query).await
-    }
-
-    async fn get_history(
-        &self,
-        caller: &Caller,
-        target: &Target,
-        channels: &[String],
-    ) -> Result<Option<TargetHistory>> {
-        self.read_history(caller, target, channels).await
-    }
-
-    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
-        reserve::delete_in_it(|| self.remove_thread(caller, request)).await
-    }
-
-    async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
-        reserve::delete_in_it(|| self.remove_runs(caller, run_ids)).await
-    }
-
-    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
-        reserve::delete_in_it(|| self.prune(caller, request)).await
-    }
-
-    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
-        self.connections.check_room()?;
-        self.copy(caller, request).await
-    }
-}
-
-#[async_trait]
-impl ThreadStorage for SqliteStorage {
-    async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
-        self.read_thread(caller, thread_id).await
-    }
-
-    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
-        self.read_threads(caller, query).await
-    }
-
-    async fn get_storage_use(
-        &self,
-        caller: &Caller,
-        thread_id: &ThreadId,
-    ) -> Result<Option<StorageUse>> {
-        let secret = self.secret(&caller.tenant).await?;
-        let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
-        storage_use(self, thread, &secret).await
-    }
-
-    async fn acquire_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
-        self.take_lease(caller, request).await
-    }
-
-    async fn renew_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<Lease> {
-        self.extend_lease(caller, request).await
-    }
-
-    async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
-        self.drop_lease(caller, request).await
     }
 }
 

@@ -189,7 +189,7 @@ impl Reserve {
 }
 
 /// Deletes; once again where the disk was full, since the first attempt has given up the reserve.
-pub(super) async fn delete_in_it<T, F>(delete: impl Fn() -> F) -> Result<T>
+pub(in crate::storage) async fn delete_in_it<T, F>(delete: impl Fn() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {

@@ -9,3 +9,59 @@ pub(in crate::storage) mod read_sql;
 pub(in crate::storage) mod reading;
 pub(in crate::storage) mod runs;
 pub(in crate::storage) mod values;
+
+use async_trait::async_trait;
+
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoints::checkpoint::{Commit, ListQuery, Target};
+use crate::domain::checkpoints::planner::Batch;
+use crate::domain::checkpoints::prepared::Prepared;
+use crate::domain::clock::Micros;
+use crate::domain::storage::{
+    BatchError, CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
+};
+use crate::storage::checkpoints::prepare::prepare;
+use crate::storage::checkpoints::value_parts::named_in;
+use crate::storage::postgres::PostgresStorage;
+
+/// A statement that reads and met a broken connection is repeated once on a new one: after the database was restarted every
+/// idle connection is dead. Removals leave the repetition to the caller.
+#[async_trait]
+impl CheckpointStorage for PostgresStorage {
+    async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared> {
+        let secret = self.secret(&caller.tenant).await?;
+        let named = named_in(self, (&secret, &self.chunks), caller, &commit).await?;
+        prepare(&secret, caller, commit, deadline, &self.chunks, named.as_ref()).await
+    }
+
+    async fn write_batch(&self, batch: &Batch) -> Result<Vec<Outcome>, BatchError> {
+        self.write_rows(batch).await
+    }
+
+    async fn get_checkpoint(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        history_channels: &[String],
+    ) -> Result<CheckpointTuple> {
+        self.read_checkpoint(caller, target, history_channels).await
+    }
+
+    async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
+        self.read_page(caller, query).await
+    }
+
+    async fn get_history(
+        &self,
+        caller: &Caller,
+        target: &Target,
+        channels: &[String],
+    ) -> Result<Option<TargetHistory>> {
+        self.read_history(caller, target, channels).await
+    }
+
+    async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
+        self.clear_pool_on_loss(self.remove_runs(caller, run_ids).await)
+    }
+}

@@ -7,8 +7,9 @@ use sqlx::{AssertSqlSafe, Row};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::names::ThreadId;
-use crate::domain::storage::ThreadStorage;
+use crate::domain::storage::{CopyThread, DeleteThread, ThreadStorage};
 use crate::domain::tenants::storage_use::StorageUse;
+use crate::domain::threads::retention::{PruneRequest, Pruned};
 use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
 use crate::domain::tokens::grants::Action;
 use crate::storage::postgres::{PostgresStorage, TENANT_IN_INDEX};
@@ -79,6 +80,18 @@ impl ThreadStorage for PostgresStorage {
 
     async fn release_lease(&self, caller: &Caller, request: &LeaseRequest) -> Result<()> {
         self.drop_lease(caller, request).await
+    }
+
+    async fn delete_thread(&self, caller: &Caller, request: &DeleteThread) -> Result<bool> {
+        self.clear_pool_on_loss(self.remove_thread(caller, request).await)
+    }
+
+    async fn prune_threads(&self, caller: &Caller, request: &PruneRequest) -> Result<Vec<Pruned>> {
+        self.clear_pool_on_loss(self.prune(caller, request).await)
+    }
+
+    async fn copy_thread(&self, caller: &Caller, request: &CopyThread) -> Result<u64> {
+        self.clear_pool_on_loss(self.copy(caller, request).await)
     }
 }
 
