@@ -275,8 +275,7 @@ impl<T: Accessible> ValuePartStorage for T {
             SqlValue::Bytes(digest.to_bytes()),
             now.into(),
         ];
-        self.check_room()?;
-        let mut access = self.begin_write().await?;
+        let mut access = self.begin_adding().await?;
         lock_scope(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
         let put = access.rows(PUT, &[&place[..], &row].concat()).await?;
         if put.is_empty() {

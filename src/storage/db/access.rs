@@ -222,6 +222,17 @@ pub trait Accessible: Send + Sync {
         self.begin_write().await
     }
 
+    /// As [`Self::begin_write`], for what adds rows. It asks for room once nothing else writes: what asked before could take the room that
+    /// was given up for deleting meanwhile.
+    async fn begin_adding(&self) -> Result<Box<dyn Access + '_>> {
+        let access = self.begin_write().await?;
+        if let Err(full) = self.check_room() {
+            access.end().await?;
+            return Err(full);
+        }
+        Ok(access)
+    }
+
     /// Runs one statement that reads, as [`Self::begin_read_for`]. One round trip where the engine can.
     async fn read_rows(
         &self,

@@ -76,8 +76,7 @@ pub async fn put<T: Roots>(
         let sealed = batch.seal(engine, (tenant, secret), &item).await?;
         all.push((item.record, sealed));
     }
-    engine.check_room()?;
-    let mut access = engine.begin_write().await?;
+    let mut access = engine.begin_adding().await?;
     batch.lock(&mut *access, dialect, tenant).await?;
     let begins_anew = existing == Existing::Replace || has_removed(&mut *access, tenant).await?;
     for (mut record, sealed) in all {

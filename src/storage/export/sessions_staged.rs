@@ -90,8 +90,7 @@ pub async fn stage(
     }
     let (chunks, _) = sealer.finish();
     let dialect = engine.dialect();
-    engine.check_room()?;
-    let mut access = engine.begin_write().await?;
+    let mut access = engine.begin_adding().await?;
     touch(&mut *access, dialect, tenant, staged).await?;
     let chunks = chunks.into_iter().map(|it| (it.name, it.body)).collect();
     put_all_chunks(&mut *access, tenant, staged.scope_id, chunks).await?;

@@ -109,8 +109,7 @@ pub async fn stage(
     });
     let (mut batch, next) = sealed.await??;
     let dialect = engine.dialect();
-    engine.check_room()?;
-    let mut access = engine.begin_write().await?;
+    let mut access = engine.begin_adding().await?;
     let key = [SqlValue::from(tenant), staged.key.into()];
     touch(&mut *access, dialect, tenant, staged).await?;
     let chunks = std::mem::take(&mut batch.chunks);

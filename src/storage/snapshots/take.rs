@@ -118,8 +118,7 @@ async fn make<T: SnapshotEngine>(
     now: Micros,
 ) -> Result<Option<Snapshot>> {
     let tenant = caller.tenant.as_str();
-    engine.check_room()?;
-    let mut access = engine.begin_write().await?;
+    let mut access = engine.begin_adding().await?;
     leftovers::note(access.as_mut(), tenant, number, Clock::System.now()).await?;
     access.end().await?;
     let taken_at = engine.copy_now(caller, number, request, now).await?;

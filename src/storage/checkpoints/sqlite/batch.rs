@@ -67,10 +67,14 @@ impl SqliteStorage {
         &self,
         batch: &Batch,
     ) -> Result<Vec<Outcome>, BatchError> {
-        self.connections.check_room().map_err(no_room)?;
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let secrets = secrets_of_batch(self, batch).await?;
         let mut write = self.connections.writer(COMMITS).await.map_err(unavailable)?;
+        // Asked before, it could take the room that was given up for deleting meanwhile.
+        if let Err(full) = self.connections.check_room() {
+            write.give_back();
+            return Err(no_room(full));
+        }
         let scope = |it| self.chunks.scopes.checked(it).map(|known| known.scope);
         let scopes = batch.threads.iter().map(scope).collect();
         match apply(&mut write, batch, (scopes, &secrets)).await {

@@ -142,7 +142,7 @@ impl<T: Roots> ContentStorage for T {
         let bytes = slice.bytes.clone();
         let seal = move || sealing::seal(&secret, scope_id, &bytes);
         let sealed = cpu_pool::run(&caller.tenant, seal).await?;
-        let mut access = self.begin_write().await?;
+        let mut access = self.begin_adding().await?;
         lock_scope(&mut *access, self.dialect(), &caller.tenant, scope_id).await?;
         touch(&mut *access, &upload, now).await?;
         sealing::put_chunks(&mut *access, &caller.tenant, scope_id, sealed.chunks).await?;

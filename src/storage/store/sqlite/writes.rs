@@ -94,11 +94,14 @@ impl SqliteStorage {
         &self,
         batch: &ItemBatch,
     ) -> Result<Vec<ItemOutcome>, BatchError> {
-        if batch.rows.iter().any(|it| it.put.is_some()) {
-            self.connections.check_room().map_err(no_room)?;
-        }
         let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let mut write = self.connections.writer(ITEMS).await.map_err(unavailable)?;
+        let adds = batch.rows.iter().any(|it| it.put.is_some());
+        // Asked before, it could take the room that was given up for deleting meanwhile.
+        if let (true, Err(full)) = (adds, self.connections.check_room()) {
+            write.give_back();
+            return Err(no_room(full));
+        }
         match apply(&mut write, batch).await {
             Ok((outcomes, written)) => {
                 write.give_back();
