@@ -64,10 +64,8 @@ impl Step<'_> {
 
     fn pushed(&self, at: usize, send: &Json) -> Option<Task> {
         let name = send.get("node")?.as_text()?;
-        let mut path = vec![Json::text(PUSH), Json::of(at as u64)];
-        if self.language != Language::JavaScript {
-            path.push(Json::Bool(false));
-        }
+        // LangGraph.js has the last part since 1.7, and nothing stored tells which version wrote.
+        let path = vec![Json::text(PUSH), Json::of(at as u64), Json::Bool(false)];
         Some(self.task(name, &[PUSH.to_owned(), at.to_string()], path))
     }
 

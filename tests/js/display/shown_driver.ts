@@ -130,7 +130,9 @@ function byId(tasks: Fields[]): Fields[] {
 /** Where LangGraph.js tells no result (none of state channels, or a task that asked before), or an answered interrupt, the server's counts. */
 function taskOf(task: StateSnapshot["tasks"][number], shown: Fields[]): Fields {
   const served = shown.find((one) => one["id"] === task.id);
-  const told: Fields = { id: task.id, name: task.name, path: task.path };
+  // LangGraph.js before 1.7 leaves out the last part of the path of a task that was sent.
+  const path = task.path?.[0] === "__pregel_push" ? [...task.path.slice(0, 2), false] : task.path;
+  const told: Fields = { id: task.id, name: task.name, path };
   const isDone = served?.["result"] !== undefined;
   const interrupts = task.interrupts.map(({ id, value }) => ({ id, value: project(value) }));
   told["interrupts"] = isDone ? served["interrupts"] : interrupts;
