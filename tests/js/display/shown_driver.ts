@@ -127,11 +127,15 @@ function byId(tasks: Fields[]): Fields[] {
   return [...tasks].sort((a, b) => (String(a["id"]) < String(b["id"]) ? -1 : 1));
 }
 
-/** Where LangGraph.js tells no result (none of state channels, or a task that asked before), or an answered interrupt, the server's counts. */
+/**
+ * Builds the task that the server has to show. LangGraph.js leaves out the result of a task that wrote no state channel or that asked
+ * before, and interrupts that were answered. These are taken from the server's answer.
+ */
 function taskOf(task: StateSnapshot["tasks"][number], shown: Fields[]): Fields {
   const served = shown.find((one) => one["id"] === task.id);
   // LangGraph.js before 1.7 leaves out the last part of the path of a task that was sent.
-  const path = task.path?.[0] === "__pregel_push" ? [...task.path.slice(0, 2), false] : task.path;
+  const isShort = task.path?.[0] === "__pregel_push" && task.path.length === 2;
+  const path = isShort ? [...(task.path ?? []), false] : task.path;
   const told: Fields = { id: task.id, name: task.name, path };
   const isDone = served?.["result"] !== undefined;
   const interrupts = task.interrupts.map(({ id, value }) => ({ id, value: project(value) }));
