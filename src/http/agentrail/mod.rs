@@ -13,7 +13,6 @@ use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::request::decode::{Input, Received};
@@ -199,6 +198,5 @@ fn key(
     }
     let Some(Text(given)) = given else { return Ok(None) };
     names::check("idempotencyKey", &given, LIMITS.idempotency_key_bytes_max, false)?;
-    let digest = Sha256::new().chain_update(route).chain_update([0]);
-    Ok(Some((given, digest.chain_update(&received.body).finalize().into())))
+    Ok(Some((given, received.digest(route))))
 }

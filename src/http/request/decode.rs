@@ -39,9 +39,13 @@ pub struct Received {
 impl Received {
     /// The request's key with the digest of route and body.
     pub fn idempotency(&self, route: &str) -> Option<(String, [u8; 32])> {
-        let key = self.idempotency_key.clone()?;
+        Some((self.idempotency_key.clone()?, self.digest(route)))
+    }
+
+    /// The SHA-256 of route and body.
+    pub fn digest(&self, route: &str) -> [u8; 32] {
         let digest = Sha256::new().chain_update(route).chain_update([0]).chain_update(&self.body);
-        Some((key, digest.finalize().into()))
+        digest.finalize().into()
     }
 }
 

@@ -44,7 +44,6 @@ update checkpoints set sends_from = $5
 where tenant = $1 and thread_key = $2 and ns = $3 and checkpoint_id = $4";
 
 pub async fn begin(engine: &dyn Accessible, tenant: &str) -> Result<Staged> {
-    engine.check_room()?;
     let staged = Staged {
         key: random_id(),
         scope_id: random_id(),
@@ -52,7 +51,7 @@ pub async fn begin(engine: &dyn Accessible, tenant: &str) -> Result<Staged> {
         checkpoints: 0,
         size_bytes: 0,
     };
-    let mut access = engine.begin_write().await?;
+    let mut access = engine.begin_adding().await?;
     let binds = [tenant.into(), staged.key.into(), staged.scope_id.into()];
     access.rows(&engine.dialect().fill(REGISTER), &binds).await?;
     access.end().await?;

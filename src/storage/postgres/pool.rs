@@ -67,10 +67,7 @@ pub struct Pool {
 }
 
 /// Connections for what may go through much: tenants share them, and a statement ends when its time is over.
-pub struct SearchPool {
-    pool: Pool,
-    places: Arc<FairPlaces>,
-}
+pub struct SearchPool(Pool);
 
 /// A connection on loan. Dropped, it goes back to the pool, or closes where its last statement was cut short or a transaction is open.
 pub struct Lease {
@@ -80,10 +77,10 @@ pub struct Lease {
 
 impl Pool {
     pub fn new(servers: Servers, size: usize) -> Result<Self, Error> {
-        Self::of(Manager { servers, ends_unheard: false }, size)
+        Self::of(Manager { servers, ends_unheard: false }, size, Share::WhileOthersWait)
     }
 
-    fn of(manager: Manager, size: usize) -> Result<Self, Error> {
+    fn of(manager: Manager, size: usize, share: Share) -> Result<Self, Error> {
         // The servers end by themselves.
         let timeouts = Timeouts { wait: Some(WAIT), create: None, recycle: None };
         let inner = managed::Pool::builder(manager)
@@ -93,7 +90,7 @@ impl Pool {
             .runtime(deadpool::Runtime::Tokio1)
             .build()
             .map_err(|error| Error::Internal(error.to_string()))?;
-        Ok(Self { inner, places: FairPlaces::new(size, Share::WhileOthersWait) })
+        Ok(Self { inner, places: FairPlaces::new(size, share) })
     }
 
     pub async fn get(&self) -> Result<Lease, Error> {
@@ -107,6 +104,10 @@ impl Pool {
     pub async fn get_for(&self, tenant: &str) -> Result<Lease, Error> {
         let place = tokio::time::timeout(WAIT, self.places.take(tenant)).await;
         let place = place.map_err(|_| unavailable(&PoolError::Timeout(TimeoutType::Wait)))??;
+        self.get_at(place).await
+    }
+
+    async fn get_at(&self, place: Place) -> Result<Lease, Error> {
         let mut lease = self.get().await?;
         lease.place = Some(place);
         Ok(lease)
@@ -132,28 +133,23 @@ impl SearchPool {
     pub fn new(servers: &Servers, size: usize) -> Result<Self, Error> {
         let millis = (LIMITS.search_seconds_max * 1_000).to_string();
         let servers = servers.map(|it| it.options([("statement_timeout", millis.as_str())]));
-        let pool = Pool::of(Manager { servers, ends_unheard: true }, size)?;
-        Ok(Self { pool, places: FairPlaces::new(size, Share::Always) })
+        Ok(Self(Pool::of(Manager { servers, ends_unheard: true }, size, Share::Always)?))
     }
 
     pub async fn get(&self, tenant: &str) -> Result<Lease, Error> {
-        let place = self.places.take(tenant).await?;
-        let mut lease = self.pool.get().await?;
-        lease.place = Some(place);
-        Ok(lease)
+        self.0.get_at(self.0.places.take(tenant).await?).await
     }
 
     pub fn clear(&self) {
-        self.pool.clear();
+        self.0.clear();
     }
 
     pub fn close_idle(&self) {
-        self.pool.close_idle();
+        self.0.close_idle();
     }
 
     pub fn close(&self) {
-        self.places.close();
-        self.pool.close();
+        self.0.close();
     }
 }
 

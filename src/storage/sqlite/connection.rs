@@ -13,7 +13,7 @@ use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::database_file::DatabaseFile;
-use super::errors::{open_error, times_full};
+use super::errors::{no_room, open_error, times_full};
 use super::log_limit::LogLimit;
 use super::private_files::{FILE_MODE, sibling};
 use super::reserve::Reserve;
@@ -21,6 +21,7 @@ use super::time_limit::TimeLimit;
 use crate::domain::error::Obstacle;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
+use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::OWN_WORK;
 
@@ -131,6 +132,22 @@ impl Connections {
             times_full: times_full(),
             _place: place,
         })
+    }
+
+    /// As [`Self::writer`], for a batch. One that adds asks for room here: before it waited for the writer, it could have taken the room
+    /// that was given up for deleting meanwhile.
+    pub(in crate::storage) async fn batch_writer(
+        &self,
+        who: &str,
+        adds: bool,
+    ) -> Result<Write<'_>, BatchError> {
+        let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
+        let write = self.writer(who).await.map_err(unavailable)?;
+        if let (true, Err(full)) = (adds, self.check_room()) {
+            write.give_back();
+            return Err(no_room(full));
+        }
+        Ok(write)
     }
 
     /// Whether the file can be read and written.

@@ -95,7 +95,7 @@ fn obstacle(error: &sqlx::Error) -> Option<(Obstacle, String)> {
 }
 
 /// A disk that is full, before a batch begins.
-pub(in crate::storage) fn no_room(error: Error) -> BatchError {
+pub(super) fn no_room(error: Error) -> BatchError {
     match error {
         Error::Obstacle { kind, detail } => BatchError::Obstacle { kind, detail },
         other => BatchError::Unavailable(other.to_string()),

@@ -15,7 +15,7 @@ use crate::domain::checkpoints::prepared::{PlannedScope, Sealed};
 use crate::domain::storage::{BatchError, Outcome};
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::connection::COMMITS;
-use crate::storage::sqlite::errors::{batch_error, no_room};
+use crate::storage::sqlite::errors::batch_error;
 use crate::storage::sqlite::rows::RowSet;
 use crate::storage::tokens::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 
@@ -67,14 +67,8 @@ impl SqliteStorage {
         &self,
         batch: &Batch,
     ) -> Result<Vec<Outcome>, BatchError> {
-        let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
         let secrets = secrets_of_batch(self, batch).await?;
-        let mut write = self.connections.writer(COMMITS).await.map_err(unavailable)?;
-        // Asked before, it could take the room that was given up for deleting meanwhile.
-        if let Err(full) = self.connections.check_room() {
-            write.give_back();
-            return Err(no_room(full));
-        }
+        let mut write = self.connections.batch_writer(COMMITS, true).await?;
         let scope = |it| self.chunks.scopes.checked(it).map(|known| known.scope);
         let scopes = batch.threads.iter().map(scope).collect();
         match apply(&mut write, batch, (scopes, &secrets)).await {

@@ -12,7 +12,7 @@ use crate::domain::store::batch::{ItemBatch, ItemOutcome, ItemRow};
 use crate::domain::store::feed::ChangeKind;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::connection::ITEMS;
-use crate::storage::sqlite::errors::{batch_error, no_room};
+use crate::storage::sqlite::errors::batch_error;
 use crate::storage::sqlite::rows::RowSet;
 use crate::storage::store::words::bytes_of;
 use crate::storage::store::{memory_key, namespaces, record_written};
@@ -94,14 +94,8 @@ impl SqliteStorage {
         &self,
         batch: &ItemBatch,
     ) -> Result<Vec<ItemOutcome>, BatchError> {
-        let unavailable = |error: sqlx::Error| BatchError::Unavailable(error.to_string());
-        let mut write = self.connections.writer(ITEMS).await.map_err(unavailable)?;
         let adds = batch.rows.iter().any(|it| it.put.is_some());
-        // Asked before, it could take the room that was given up for deleting meanwhile.
-        if let (true, Err(full)) = (adds, self.connections.check_room()) {
-            write.give_back();
-            return Err(no_room(full));
-        }
+        let mut write = self.connections.batch_writer(ITEMS, adds).await?;
         match apply(&mut write, batch).await {
             Ok((outcomes, written)) => {
                 write.give_back();
