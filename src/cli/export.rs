@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::json;
 
-use super::opening::open_existing;
+use super::opening::{embedded_path, open_existing, open_existing_as};
 use super::{io, tenants};
 use crate::config::Export;
 use crate::domain::caller::{Caller, check_tenant};
@@ -24,9 +24,12 @@ use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::{Error, Result};
 use crate::export::{
-    LeftOut, Output, Parts, Selection, SigningKey, export, export_whole_only, require_parts,
+    Exported, LeftOut, Output, Parts, Selection, SigningKey, export, export_whole_only,
+    require_parts,
 };
+use crate::storage::StorageConfig;
 use crate::storage::objects::{Objects, Packing};
+use crate::storage::sqlite::{RebuiltCopy, rebuilt_copy};
 
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -38,42 +41,107 @@ pub(super) async fn run(command: Export) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
     let key = command.signing_key_file.as_deref().map(read_key).transpose()?;
     let objects = objects(command.object_store_url.as_deref()).await?;
-    let storage = open_existing(&command.database, objects).await?;
-    let caller = Caller::of_tenant(&command.tenant);
-    let selection = selection(&command)?;
-    let now = Clock::System.now();
-    let mut left_out = BTreeMap::new();
+    let database = open_existing(&command.database, objects.clone()).await?;
+    let mut salvage = Salvage::default();
     let exported = async {
-        let known = tenants::require(&*storage, &command.tenant).await;
-        unless_damaged(command.skip_damaged, known)?;
-        let checked = require_parts(&*storage, &caller, &selection).await;
-        unless_damaged(command.skip_damaged, checked)?;
-        let mut output = Destination::make(&command.to)?;
-        let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);
-        unless_damaged(command.skip_damaged, record(&*storage, &act).await)?;
-        let to = (&mut output as &mut dyn Output, key);
-        let exported = if command.skip_damaged {
-            let mut tell = |it: LeftOut| {
-                eprintln!("threadkeep: {}", shown(&it));
-                *left_out.entry(it.kind).or_insert(0_u64) += 1;
-            };
-            export_whole_only(&*storage, &caller, &selection, to, (now, &mut tell)).await?
-        } else {
-            export(&*storage, &caller, &selection, to, now).await?
+        if command.skip_damaged {
+            salvage.copy_if_indexes_are_damaged(&command).await;
+        }
+        let Some(copy) = &salvage.copy else {
+            return write(&command, (&*database, &*database), key, &mut salvage).await;
         };
-        output.finish()?;
-        Ok::<_, Error>(exported)
+        let url = format!("sqlite://{}", copy.data_dir().join("threadkeep.db").display());
+        let copy =
+            open_existing_as(&command.database, |config| StorageConfig { url, objects, ..config });
+        let copy = copy.await?;
+        let exported = write(&command, (&*database, &*copy), key, &mut salvage).await;
+        copy.close().await;
+        exported
     };
     let exported = exported.await;
-    storage.close().await;
+    database.close().await;
     let mut report = json!(exported?);
     if command.skip_damaged {
-        report["left_out"] = json!(left_out);
+        report["left_out"] = json!(salvage.left_out);
     }
     // Standard output may be the file.
     eprintln!("threadkeep: exported {report}");
     eprintln!("threadkeep: the file is NOT ENCRYPTED; keep it as you keep the database");
-    Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
+    Ok(if salvage.left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
+}
+
+/// Writes the file from what is read of `from`; the act is the database's.
+async fn write(
+    command: &Export,
+    (database, from): (&dyn Storage, &dyn Storage),
+    key: Option<SigningKey>,
+    salvage: &mut Salvage,
+) -> Result<Exported> {
+    let caller = Caller::of_tenant(&command.tenant);
+    let selection = selection(command)?;
+    let now = Clock::System.now();
+    let known = tenants::require(from, &command.tenant).await;
+    unless_damaged(command.skip_damaged, known)?;
+    let checked = require_parts(from, &caller, &selection).await;
+    unless_damaged(command.skip_damaged, checked)?;
+    let mut output = Destination::make(&command.to)?;
+    let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);
+    unless_damaged(command.skip_damaged, record(database, &act).await)?;
+    let to = (&mut output as &mut dyn Output, key);
+    let exported = if command.skip_damaged {
+        let mut tell = |it: LeftOut| salvage.leave_out(&it);
+        export_whole_only(from, &caller, &selection, to, (now, &mut tell)).await?
+    } else {
+        export(from, &caller, &selection, to, now).await?
+    };
+    output.finish()?;
+    Ok(exported)
+}
+
+/// What is brought off a damaged database.
+#[derive(Default)]
+struct Salvage {
+    /// Of each kind, how much is not in the file.
+    left_out: BTreeMap<&'static str, u64>,
+    /// What is read in place of the database.
+    copy: Option<RebuiltCopy>,
+}
+
+impl Salvage {
+    /// Copies an embedded database whose indexes are damaged to the folder of the file that is asked for. Where that fails, rows are missing
+    /// that nobody can name.
+    async fn copy_if_indexes_are_damaged(&mut self, command: &Export) {
+        let Some(path) = embedded_path(&command.database) else { return };
+        let folder = match command.to.parent() {
+            _ if command.to == Path::new("-") => std::env::temp_dir(),
+            Some(folder) if folder != Path::new("") => folder.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        match rebuilt_copy(&path, &folder).await {
+            Ok(None) => {}
+            Ok(Some(copy)) => {
+                let indexes = copy.indexes.join(", ");
+                eprintln!("threadkeep: damaged indexes are made anew in a copy: {indexes}");
+                for it in copy.left_out.iter().filter(|it| it.tenant == command.tenant) {
+                    self.leave_out(&LeftOut {
+                        kind: it.kind,
+                        name: None,
+                        reason: it.reason.clone(),
+                    });
+                }
+                self.copy = Some(copy);
+            }
+            Err(error) => {
+                let reason = format!("the indexes cannot be checked: {error}");
+                self.leave_out(&LeftOut { kind: "row", name: None, reason });
+            }
+        }
+    }
+
+    fn leave_out(&mut self, it: &LeftOut) {
+        eprintln!("threadkeep: {}", shown(it));
+        *self.left_out.entry(it.kind).or_default() += 1;
+    }
 }
 
 /// Writes the act. What is brought off a full disk matters more than the line that says so, and a copy that may only be read has no

@@ -89,11 +89,7 @@ pub(super) async fn open_for_dry_run(
 
 /// An embedded database that is not there, in the words of a command that makes none.
 fn require_file(database: &Database) -> Result<()> {
-    let path = match &database.database_url {
-        Some(url) => url.strip_prefix("sqlite://").map(PathBuf::from),
-        None => Some(database.data_dir.join("threadkeep.db")),
-    };
-    let Some(path) = path else { return Ok(()) };
+    let Some(path) = embedded_path(database) else { return Ok(()) };
     let cannot = |error| io(&format!("the database {} cannot be read", path.display()), &error);
     match std::fs::metadata(&path) {
         Ok(found) if found.is_file() => std::fs::File::open(&path).map(drop).map_err(cannot),
@@ -105,6 +101,14 @@ fn require_file(database: &Database) -> Result<()> {
             let detail = format!("there is no database {}", path.display());
             Err(Error::Obstacle { kind: Obstacle::DatabaseAbsent, detail })
         }
+    }
+}
+
+/// The file of an embedded database.
+pub(super) fn embedded_path(database: &Database) -> Option<PathBuf> {
+    match &database.database_url {
+        Some(url) => url.strip_prefix("sqlite://").map(PathBuf::from),
+        None => Some(database.data_dir.join("threadkeep.db")),
     }
 }
 

@@ -30,7 +30,9 @@ pub struct Export {
     #[arg(long, value_name = "FILE")]
     pub signing_key_file: Option<PathBuf>,
     /// Of a damaged database bring off what is whole: threads, items, sessions and snapshots that cannot be read are left out and
-    /// named on standard error, and the exit code is 1. Without it the first of them ends the export, and there is no file.
+    /// named on standard error, and the exit code is 1. Where only indexes of an embedded database are damaged, a copy with new indexes is
+    /// exported; it takes as much room as the database, beside the file. Without the option the first damage ends the export, and there is
+    /// no file.
     #[arg(long)]
     pub skip_damaged: bool,
     /// Where cold content lies, as the servers have it.

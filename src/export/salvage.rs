@@ -17,7 +17,7 @@ use crate::domain::{Error, Result};
 /// Something that is not in the file, because it cannot be read or does not match its digests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// `thread`, `session`, `item`, `file`, `snapshot`, `setting` or `policy`.
+    /// `thread`, `session`, `item`, `file`, `snapshot`, `setting`, `policy`, or `row` of anything else.
     pub kind: &'static str,
     /// None: its name cannot be read.
     pub name: Option<String>,

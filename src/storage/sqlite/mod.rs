@@ -10,6 +10,7 @@ pub(in crate::storage) mod log_file;
 pub(in crate::storage) mod log_limit;
 pub(in crate::storage) mod private_files;
 pub(in crate::storage) mod read_only;
+mod rebuilt_copy;
 pub(in crate::storage) mod reserve;
 pub(in crate::storage) mod rows;
 pub(in crate::storage) mod schema;
@@ -24,6 +25,7 @@ use sqlx::Executor as _;
 
 use self::connection::Connections;
 pub use self::private_files::sibling;
+pub use self::rebuilt_copy::{RebuiltCopy, rebuilt_copy};
 use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
