@@ -62,6 +62,7 @@ mod item_words;
 mod items;
 mod keys;
 mod large_files;
+mod lean;
 mod leases;
 mod listing;
 mod listing_grants;

@@ -32,6 +32,7 @@ use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::{Error, Result};
 use crate::storage::StorageConfig;
+use crate::storage::checkpoints::postgres::lean::Lean;
 use crate::storage::checkpoints::postgres::{batch_sql, read_sql};
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::secret_memory::{Memory, SecretMemory};
@@ -61,6 +62,8 @@ pub struct PostgresStorage {
     /// For keys and readiness: without the keys nobody is let in, so they do not wait for data.
     pub(in crate::storage) first: pool::Pool,
     pub(in crate::storage) statements: batch_sql::Statements,
+    /// Commits to threads that this process knows.
+    pub(in crate::storage) lean: Lean,
     pub(in crate::storage) reads: read_sql::ReadStatements,
     pub(in crate::storage) secrets: SecretMemory,
     pub(in crate::storage) known: KnownThreads,
@@ -96,6 +99,7 @@ impl PostgresStorage {
             first: pool::Pool::new(servers.clone(), FIRST_CONNECTIONS)?,
             pool: pool::Pool::new(servers, config.connections.max(2))?,
             statements: batch_sql::Statements::default(),
+            lean: Lean::default(),
             reads: read_sql::ReadStatements::assemble(),
             secrets: SecretMemory::new(config.encryption.masters()),
             known: KnownThreads::default(),

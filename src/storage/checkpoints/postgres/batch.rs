@@ -12,12 +12,21 @@ use crate::storage::postgres::{PostgresStorage, failure};
 use crate::storage::tokens::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
 
 impl PostgresStorage {
-    /// One round trip; one more when a thread that this process knew is gone.
+    /// One round trip; one more when a thread that this process knew is gone or was changed by somebody else.
     pub(in crate::storage) async fn write_rows(
         &self,
         batch: &Batch,
     ) -> Result<Vec<Outcome>, BatchError> {
+        let lean = self.write_lean(batch).await;
+        if matches!(lean, Err(BatchError::ConnectionLost(_))) {
+            self.chunks.mark_uncertain(batch);
+        }
+        if let Some(outcomes) = lean? {
+            self.chunks.record(batch, &outcomes);
+            return Ok(outcomes);
+        }
         let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
+        metrics::counter!("threadkeep_commit_batches_total", "form" => "full").increment(1);
         let mut outcomes = self.send_batch(batch, !known).await?;
         let vanished = known && outcomes.contains(&Outcome::Raced);
         if vanished {
@@ -56,8 +65,12 @@ impl PostgresStorage {
         drop(connection);
         match answer {
             Ok(rows) => {
-                let outcomes = batch.threads.iter().zip(&rows);
-                Ok(outcomes.map(|(thread, row)| self.outcome(thread, &secrets, row)).collect())
+                let outcomes = batch.threads.iter().zip(&rows).map(|(thread, row)| {
+                    let outcome = self.outcome(thread, &secrets, row);
+                    self.lean.record(thread, &outcome, row);
+                    outcome
+                });
+                Ok(outcomes.collect())
             }
             Err(error) => {
                 if failure::is_of_all_connections(&error) {
@@ -121,14 +134,14 @@ fn shape(batch: &Batch, create: bool) -> Shape {
 }
 
 /// What takes room in the statement.
-fn carried_bytes(batch: &Batch) -> usize {
+pub(super) fn carried_bytes(batch: &Batch) -> usize {
     let values = batch.values.iter().map(|it| it.sealed.body.len());
     let writes = batch.writes.iter().map(|it| it.sealed.body.len());
     let chunks = batch.chunks.iter().map(|it| it.body.len());
     values.chain(writes).chain(chunks).sum()
 }
 
-type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
+pub(super) type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
 fn bind_threads<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
     let all = &batch.threads;
@@ -187,7 +200,7 @@ fn fresh_bytes(batch: &Batch) -> Vec<i64> {
 }
 
 /// 1-based ordinal of a row, as `with ordinality` counts.
-fn ordinal(index: usize) -> i64 {
+pub(super) fn ordinal(index: usize) -> i64 {
     i64::try_from(index).expect("a batch has few rows") + 1
 }
 
@@ -240,7 +253,7 @@ fn bind_slots<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
 }
 
 /// Slots of one checkpoint stand together: first and last position, 1-based; last < first for none.
-fn slot_ranges(batch: &Batch) -> (Vec<i32>, Vec<i32>) {
+pub(super) fn slot_ranges(batch: &Batch) -> (Vec<i32>, Vec<i32>) {
     let mut firsts = vec![1; batch.checkpoints.len()];
     let mut lasts = vec![0; batch.checkpoints.len()];
     for (at, slot) in batch.slots.iter().enumerate() {
@@ -289,7 +302,7 @@ fn bind_writes<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(all.iter().map(|it| it.sealed.parts.as_deref()).collect::<Vec<_>>())
 }
 
-fn bind_chunks<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
+pub(super) fn bind_chunks<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
     let all = &batch.chunks;
     query
         .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
@@ -298,7 +311,7 @@ fn bind_chunks<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
 }
 
 /// Arrays of arrays do not pass through `unnest`: each inner one travels as an array literal.
-fn delta_channels_literal(row: &CheckpointRow) -> Option<String> {
+pub(super) fn delta_channels_literal(row: &CheckpointRow) -> Option<String> {
     let quoted = row
         .delta_channels
         .iter()
@@ -306,7 +319,7 @@ fn delta_channels_literal(row: &CheckpointRow) -> Option<String> {
     literal(quoted.collect())
 }
 
-fn delta_keys_literal(row: &CheckpointRow) -> Option<String> {
+pub(super) fn delta_keys_literal(row: &CheckpointRow) -> Option<String> {
     literal(row.delta_keys.iter().map(ToString::to_string).collect())
 }
 

@@ -3,6 +3,8 @@
 pub(in crate::storage) mod batch;
 pub(in crate::storage) mod batch_sql;
 pub(in crate::storage) mod chunks;
+pub(in crate::storage) mod lean;
+mod lean_sql;
 pub(in crate::storage) mod list;
 pub(super) mod list_details;
 pub(in crate::storage) mod read_sql;
