@@ -40,15 +40,16 @@ for module in pkgutil.walk_packages(threadkeep.__path__, "threadkeep."):
 
 def pinned(env: dict[str, str], paths: list[str] | None) -> list[Suite]:
     """As `make test` does: everything, or these folders."""
-    suites = run_tests.python_tests("pinned python client", CLIENT, ["tests"], env)
-    folders = paths or run_tests.suite_folders()
+    workers = run_tests.side_by_side(env)
+    suites = run_tests.python_tests("pinned python client", CLIENT, [*workers, "tests"], env)
+    folders = [*workers, *(paths or run_tests.suite_folders())]
     suites += run_tests.python_tests("pinned python", PYTHON_TESTS, folders, env)
     suites += run_tests.javascript_tests("pinned javascript client", JAVASCRIPT_CLIENT, env)
     return suites + run_tests.javascript_tests("pinned javascript", JAVASCRIPT_TESTS, env, paths)
 
 
 def with_newest(env: dict[str, str], paths: list[str] | None) -> list[Suite]:
-    folders = paths or run_tests.suite_folders()
+    folders = [*run_tests.side_by_side(env), *(paths or run_tests.suite_folders())]
     versions = newest_versions("python")
     suites = run_tests.newest_python("newest python", ["--whole"], versions, folders, env)
     suites += run_tests.newest_javascript("newest javascript", paths or [], env)
