@@ -343,7 +343,7 @@ fn statements_that_could_mix_tenants_are_seen() {
     for good in [
         "select 1 from threads where tenant = $1 and (a = 1 or b = 2)",
         "select 1 from threads t join writes w on w.tenant = t.tenant and w.a = t.a where t.tenant = $1",
-        "select 1 from threads where (tenant, thread_id) in (select j.value ->> 0 from json_each($1) j)",
+        "select 1 from threads where (tenant, thread_id) in (select j.value ->> 0 from jsonb_each($1) j)",
         "insert into threads as x (tenant, a) select b.tenant, 1 from born b on conflict (tenant, a) do update set a = 1",
         "insert into threads (tenant, a) values ($1, $2)",
         "delete from writes where rowid in (select rowid from writes where tenant = $1 limit 3)",

@@ -28,13 +28,13 @@ order by i.key limit $6";
 
 const NOTE: &str = "
 update items set file_head = substr($3, j.value ->> 5, j.value ->> 6)
-from json_each($2) j
+from jsonb_each($2) j
 where items.tenant = $1 and items.namespace = substr($3, j.value ->> 0, j.value ->> 1)
     and items.key = substr($3, j.value ->> 2, j.value ->> 3)
     and items.version = j.value ->> 4 and items.file_head is null";
 
 const KEYS: &str = "
-select i.key, i.version from json_each($3) j
+select i.key, i.version from jsonb_each($3) j
 cross join items i on i.tenant = $1 and i.namespace = $2
     and i.key >= substr($4, j.value ->> 0, j.value ->> 1) and i.key < substr($4, j.value ->> 2, j.value ->> 3)
 where (i.expires_at is null or i.expires_at > $5)
@@ -53,7 +53,7 @@ create temp table if not exists removed_keys
 delete from temp.removed_keys;
 insert into temp.removed_keys (number, version, was_live, scope_id, namespace, key)
 select i.rowid, i.version, i.expires_at is null or i.expires_at > $5, i.scope_id, i.namespace, i.key
-from json_each($3) j
+from jsonb_each($3) j
 cross join items i on i.tenant = $1 and i.namespace = $2
     and i.key >= substr($4, j.value ->> 0, j.value ->> 1) and i.key < substr($4, j.value ->> 2, j.value ->> 3)
 where true limit $6 + 1 on conflict do nothing";

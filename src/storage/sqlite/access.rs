@@ -37,7 +37,7 @@ const DIALECT: Dialect = Dialect {
     skip_locked: "",
     // There is one writer, so whoever writes holds every scope lock.
     lock: "",
-    from_each: "from json_each($1) as j",
+    from_each: "from jsonb_each($1) as j",
     has_lateral: false,
     now: "cast(unixepoch('subsec') * 1000000 as integer)",
     sends_from: "null",
@@ -51,7 +51,7 @@ const DIALECT: Dialect = Dialect {
 insert into item_changes (tenant, n, namespace, key, version, kind, written_at)
 select f.tenant, f.changes + j.key + 1, substr($2, j.value ->> 1, j.value ->> 2),
     substr($2, j.value ->> 3, j.value ->> 4), j.value ->> 5, 'put', {now}
-from json_each($1) j join item_feeds f on f.tenant = $3 and f.wanted_until > {now}",
+from jsonb_each($1) j join item_feeds f on f.tenant = $3 and f.wanted_until > {now}",
         "update item_feeds set changes = changes + json_array_length($1)
          where tenant = $3 and wanted_until > {now}",
     ],

@@ -1,5 +1,6 @@
-//! Binds sets of rows for statements. SQLite has no arrays. A set is one JSON array for `json_each` and one blob that `substr` cuts. So the
-//! text of a statement never depends on the number of rows.
+//! Binds sets of rows for statements. SQLite has no arrays. A set is one JSON array for `jsonb_each` and one blob that `substr` cuts. So the
+//! text of a statement never depends on the number of rows. `jsonb_each` gives a row in SQLite's binary form: with `json_each` each cell
+//! that is read would write the row as text and parse it again.
 
 use serde_json::{Value as Json, json};
 

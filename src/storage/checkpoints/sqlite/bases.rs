@@ -120,7 +120,7 @@ update threads set
         (select coalesce(sum(c.size_bytes), 0) from checkpoints c where c.tenant = $1 and c.thread_key = $3)
         + (select coalesce(sum(w.size_bytes), 0) from writes w
            where w.tenant = $1 and w.thread_key = $3)
-        + (select coalesce(sum(m.size_bytes), 0) from json_each($5) j
+        + (select coalesce(sum(m.size_bytes), 0) from jsonb_each($5) j
            cross join manifests m on m.tenant = $1 and m.scope_id = $4 and m.no = j.value)
 where tenant = $1 and thread_id = $2;
 update scopes set epoch = epoch + 1 where tenant = $1 and scope_id = $4";

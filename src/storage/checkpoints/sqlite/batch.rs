@@ -118,7 +118,7 @@ select t.thread_key, t.scope_id, s.next_no, s.epoch,
        coalesce(t.generation, b.generation) as generation, coalesce(t.fence, b.fence, 0) as fence, t.owner, t.mac,
        t.lease_holder is not null
            and t.lease_expires_at > cast(unixepoch('subsec') * 1000000 as integer) as held
-from json_each($1) j
+from jsonb_each($1) j
 left join threads t on t.tenant = j.value ->> 0 and t.thread_id = j.value ->> 1
 left join scopes s on s.tenant = t.tenant and s.scope_id = t.scope_id
 left join thread_tombstones b on b.tenant = j.value ->> 0 and b.thread_id = j.value ->> 1
@@ -246,7 +246,7 @@ insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence,
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5, $2, $2,
        j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12,
        unhex(j.value ->> 16)
-from json_each($1) j where true
+from jsonb_each($1) j where true
 on conflict (tenant, thread_id) do update set
     updated_at = excluded.updated_at,
     last_step = coalesce(excluded.last_step, last_step),
@@ -256,18 +256,18 @@ on conflict (tenant, thread_id) do update set
     assistant_id = coalesce(excluded.assistant_id, assistant_id),
     user_id = coalesce(excluded.user_id, user_id);
 insert into scopes (tenant, scope_id, epoch, next_no)
-select j.value ->> 0, j.value ->> 3, j.value ->> 15, j.value ->> 13 from json_each($1) j where true
+select j.value ->> 0, j.value ->> 3, j.value ->> 15, j.value ->> 13 from jsonb_each($1) j where true
 on conflict (tenant, scope_id) do update set next_no = excluded.next_no where next_no < excluded.next_no;
 insert into scope_holders (tenant, scope_id, kind, holder)
-select j.value ->> 0, j.value ->> 3, 'thread', j.value ->> 1 from json_each($1) j where j.value ->> 14;
+select j.value ->> 0, j.value ->> 3, 'thread', j.value ->> 1 from jsonb_each($1) j where j.value ->> 14;
 delete from thread_tombstones where (tenant, thread_id) in
-    (select j.value ->> 0, j.value ->> 1 from json_each($1) j where j.value ->> 14);
+    (select j.value ->> 0, j.value ->> 1 from jsonb_each($1) j where j.value ->> 14);
 insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, map, documents, size_bytes, legacy,
                          run_id, delta_channels)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4,
        substr($4, j.value ->> 5, j.value ->> 6), substr($4, j.value ->> 7, j.value ->> 8), j.value ->> 9,
        j.value ->> 10, j.value ->> 11, j.value ->> 12
-from json_each($3) j where true
+from jsonb_each($3) j where true
 on conflict (tenant, thread_key, ns, checkpoint_id) do update set
     parent_id = excluded.parent_id, map = excluded.map, documents = excluded.documents,
     size_bytes = excluded.size_bytes, legacy = excluded.legacy, run_id = excluded.run_id, delta_channels = excluded.delta_channels;
@@ -275,11 +275,11 @@ insert into manifests (tenant, scope_id, no, version_key, tag, size_bytes, diges
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5,
        substr($6, j.value ->> 6, j.value ->> 7), substr($6, j.value ->> 8, j.value ->> 9),
        substr($6, j.value ->> 10, j.value ->> 11)
-from json_each($5) j;
+from jsonb_each($5) j;
 insert into chunks (tenant, scope_id, name, body)
 select j.value ->> 0, j.value ->> 1, substr($8, j.value ->> 2, j.value ->> 3),
        substr($8, j.value ->> 4, j.value ->> 5)
-from json_each($7) j where true
+from jsonb_each($7) j where true
 on conflict (tenant, scope_id, name) do nothing;
 insert into writes (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq,
                     tag, size_bytes, digest, body, parts)
@@ -287,7 +287,7 @@ select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4
        j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9, j.value ->> 10, j.value ->> 11,
        substr($10, j.value ->> 12, j.value ->> 13), substr($10, j.value ->> 14, j.value ->> 15),
        substr($10, j.value ->> 16, j.value ->> 17)
-from json_each($9) j where true
+from jsonb_each($9) j where true
 on conflict (tenant, thread_key, ns, checkpoint_id, task_id, idx) do update set
     task_path = excluded.task_path, channel = excluded.channel, writer = excluded.writer, seq = excluded.seq,
     tag = excluded.tag, size_bytes = excluded.size_bytes, digest = excluded.digest, body = excluded.body,

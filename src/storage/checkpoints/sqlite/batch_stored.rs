@@ -49,7 +49,7 @@ pub(in crate::storage) async fn read_stored<'a>(
         })
         .collect();
     let rows = sqlx::query(
-        "select j.key, c.parent_id, c.map, c.size_bytes from json_each($1) j
+        "select j.key, c.parent_id, c.map, c.size_bytes from jsonb_each($1) j
          cross join checkpoints c on c.tenant = j.value ->> 0 and c.thread_key = j.value ->> 1
              and c.ns = j.value ->> 2 and c.checkpoint_id = j.value ->> 3",
     )
@@ -137,4 +137,4 @@ select j.key, (
       and m.no between coalesce(j.value ->> 2, 0) and coalesce(j.value ->> 2, 4294967295)
       and m.version_key = j.value ->> 3 and m.digest = substr($2, j.value ->> 4, j.value ->> 5)
       and m.tag = j.value ->> 6)
-from json_each($1) j";
+from jsonb_each($1) j";

@@ -77,7 +77,7 @@ pub(in crate::storage) async fn resolve(
 /// One row with all of them: each row by itself is a change of threads.
 const READ_STORED: &str = "
 select json_group_array(json_array(j.value ->> 0, w.writer, w.seq, w.size_bytes))
-from json_each($1) j
+from jsonb_each($1) j
 cross join writes w on w.tenant = j.value ->> 1 and w.thread_key = j.value ->> 2 and w.ns = j.value ->> 3
     and w.checkpoint_id = j.value ->> 4 and w.task_id = j.value ->> 5 and w.idx = j.value ->> 6";
 

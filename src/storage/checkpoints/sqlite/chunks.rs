@@ -13,7 +13,7 @@ use crate::storage::content::opening::{Chunks, parts_of};
 use crate::storage::sqlite::rows::RowSet;
 
 const READ_CHUNKS: &str = "
-select c.name, c.body from json_each($3) j
+select c.name, c.body from jsonb_each($3) j
 cross join chunks c on c.tenant = $1 and c.scope_id = $2
     and c.name = substr($4, j.value ->> 0, j.value ->> 1)";
 

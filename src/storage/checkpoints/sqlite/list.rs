@@ -186,7 +186,7 @@ fn way_in(way: Way) -> &'static str {
         Way::Owner => "t.owner = $10",
         Way::Exact => "t.thread_id in (select value from json_each($11))",
         Way::Prefix => {
-            "exists (select 1 from json_each($12) r
+            "exists (select 1 from jsonb_each($12) r
                 where t.thread_id >= r.value ->> 0 and t.thread_id < r.value ->> 1)"
         }
     }

@@ -25,7 +25,7 @@ use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, W
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
 select distinct t.thread_id
-from json_each($2) j
+from jsonb_each($2) j
 cross join checkpoints c on c.tenant = $1 and c.run_id = j.value
 cross join threads t on t.tenant = $1 and t.thread_key = c.thread_key
 where true";
@@ -37,7 +37,7 @@ fn way_in(way: Way) -> &'static str {
         Way::Owner => "t.owner = $3",
         Way::Exact => "t.thread_id in (select value from json_each($4))",
         Way::Prefix => {
-            "exists (select 1 from json_each($5) r
+            "exists (select 1 from jsonb_each($5) r
                 where t.thread_id >= r.value ->> 0 and t.thread_id < r.value ->> 1)"
         }
     }
@@ -166,20 +166,20 @@ impl SqliteStorage {
 const REMOVE: &str = "
 insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
 select $1, $2, j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($6, j.value ->> 3, j.value ->> 4)
-from json_each($5) j where true on conflict do nothing;
+from jsonb_each($5) j where true on conflict do nothing;
 update checkpoints set parent_id = null
 where tenant = $1 and thread_key = $2
-  and (ns, checkpoint_id) in (select j.value ->> 0, j.value ->> 1 from json_each($4) j);
+  and (ns, checkpoint_id) in (select j.value ->> 0, j.value ->> 1 from jsonb_each($4) j);
 delete from writes where rowid in (
-    select w.rowid from json_each($3) j
+    select w.rowid from jsonb_each($3) j
     cross join writes w on w.tenant = $1 and w.thread_key = $2 and w.ns = j.value ->> 0
         and w.checkpoint_id = j.value ->> 1);
 delete from delta_bases where rowid in (
-    select b.rowid from json_each($3) j
+    select b.rowid from jsonb_each($3) j
     cross join delta_bases b on b.tenant = $1 and b.thread_key = $2 and b.ns = j.value ->> 0
         and b.checkpoint_id = j.value ->> 1);
 delete from checkpoints where rowid in (
-    select c.rowid from json_each($3) j
+    select c.rowid from jsonb_each($3) j
     cross join checkpoints c on c.tenant = $1 and c.thread_key = $2 and c.ns = j.value ->> 0
         and c.checkpoint_id = j.value ->> 1);
 insert into garbage (tenant, thread_key, scope_id, created_at)

@@ -24,7 +24,7 @@ pub(in crate::storage) struct ValueRef {
 
 const READ_VALUES: &str = "
 select j.value ->> 0 as scope_id, m.version_key, m.tag, m.size_bytes, m.digest, m.body, m.parts
-from json_each($2) j
+from jsonb_each($2) j
 cross join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 0 and m.no = j.value ->> 1
 order by j.key";
 

@@ -194,7 +194,7 @@ fn places<'a>(
 const READ_WRITES: &str = "
 select j.value ->> 0 as position, j.value ->> 2 as scope_id, w.task_id, w.idx, w.channel, w.tag, w.size_bytes,
        w.digest, w.body, w.parts
-from json_each($2) j
+from jsonb_each($2) j
 cross join writes w on w.tenant = $1 and w.thread_key = j.value ->> 1 and w.ns = j.value ->> 3
     and w.checkpoint_id = j.value ->> 4
     and ($3 is null or w.channel in (select value from json_each($3)))
@@ -268,7 +268,7 @@ fn position(row: &SqliteRow) -> Result<usize> {
 
 const READ_BASES: &str = "
 select j.value ->> 0 as position, b.channel, b.document
-from json_each($2) j
+from jsonb_each($2) j
 cross join delta_bases b on b.tenant = $1 and b.thread_key = j.value ->> 1 and b.ns = j.value ->> 3
     and b.checkpoint_id = j.value ->> 4
 order by j.key, b.channel";

@@ -141,7 +141,7 @@ impl SqliteStorage {
         let mut write = self.connections.begin_write().await?;
         sqlx::query(
             "delete from object_deletions where (tenant, pack_id) in
-                (select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2) from json_each($1) j)",
+                (select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2) from jsonb_each($1) j)",
         )
         .bind(set.json())
         .bind(set.blob)
@@ -167,7 +167,7 @@ impl SqliteStorage {
             "insert into chunks (tenant, scope_id, name, body)
              select $1, $2, substr($5, j.value ->> 0, j.value ->> 1),
                 substr($5, j.value ->> 2, j.value ->> 3)
-             from json_each($4) j
+             from jsonb_each($4) j
              where exists (select 1 from garbage where tenant = $1 and thread_key = $3)
              on conflict do nothing",
         )
@@ -236,7 +236,7 @@ async fn is_there(
 
 const READ_MOVABLE: &str = "
 select c.rowid as row_id, c.name, case when substr(c.body, 1, 1) = x'02' then c.body end as place
-from json_each($3) j
+from jsonb_each($3) j
 cross join chunks c on c.tenant = $1 and c.scope_id = $2
     and c.name = substr($4, j.value ->> 0, j.value ->> 1)";
 
@@ -278,7 +278,7 @@ async fn point(
         moved.push(json!([row_id, at.0, at.1]));
     }
     sqlx::query(
-        "update chunks set body = substr($2, j.value ->> 1, j.value ->> 2) from json_each($1) j
+        "update chunks set body = substr($2, j.value ->> 1, j.value ->> 2) from jsonb_each($1) j
          where chunks.rowid = j.value ->> 0 and chunks.tenant = $3;
          update packs set live_bytes = live_bytes + $4
          where tenant = $3 and scope_id = $5 and pack_id = $6",
@@ -311,7 +311,7 @@ pub(in crate::storage) async fn release(
         set.push(json!([bytes, at.0, at.1]));
     }
     sqlx::query(
-        "update packs set live_bytes = live_bytes - (j.value ->> 0) from json_each($3) j
+        "update packs set live_bytes = live_bytes - (j.value ->> 0) from jsonb_each($3) j
          where tenant = $1 and scope_id = $2
             and pack_id = substr($4, j.value ->> 1, j.value ->> 2);
          insert into object_deletions (tenant, pack_id, dropped_at, claimed_until)
@@ -319,12 +319,12 @@ pub(in crate::storage) async fn release(
             coalesce($5, case when not exists (
                 select 1 from garbage where tenant = $1 and scope_id = $2 and erased = 1)
             then cast(unixepoch('subsec') * 1000000 as integer) end, 0), 0
-         from json_each($3) j
+         from jsonb_each($3) j
          cross join packs p on p.tenant = $1 and p.scope_id = $2
             and p.pack_id = substr($4, j.value ->> 1, j.value ->> 2)
          where p.live_bytes <= 0 on conflict do nothing;
          delete from packs where tenant = $1 and scope_id = $2 and live_bytes <= 0
-            and pack_id in (select substr($4, j.value ->> 1, j.value ->> 2) from json_each($3) j)",
+            and pack_id in (select substr($4, j.value ->> 1, j.value ->> 2) from jsonb_each($3) j)",
     )
     .bind(&scope.tenant)
     .bind(scope.id)

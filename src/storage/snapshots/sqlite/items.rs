@@ -50,11 +50,11 @@ const ITEMS: Copied = Copied {
     into: &[
         "insert into item_versions (tenant, namespace, key, version, updated_at, ttl_micros, size_bytes, digest, body, parts,
                 scope_id, file_head, content_id) select $3, {0}, {1}, -$4, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}
-         from json_each($1) j",
+         from jsonb_each($1) j",
         "insert into snapshot_items (tenant, snapshot_no, namespace, key, created_at, expires_at, size_bytes, history, words,
                 word_counts, word_total, word_fields, vector_bytes, index_fields)
              select $3, $4, {0}, {1}, {11}, {12}, {4}, {13}, {14}, {15}, {16}, {17}, {18}, {19}
-         from json_each($1) j",
+         from jsonb_each($1) j",
     ],
 };
 
@@ -68,7 +68,7 @@ const VECTORS: Copied = Copied {
     size: "length(x.vector)",
     columns: &["x.namespace", "x.key", "x.model", "x.no", "x.field", "x.dims", "x.vector"],
     into: &["insert into snapshot_vectors (tenant, snapshot_no, namespace, key, model, no, field, dims, vector)
-             select $3, $4, {0}, {1}, {2}, {3}, {4}, {5}, {6} from json_each($1) j"],
+             select $3, $4, {0}, {1}, {2}, {3}, {4}, {5}, {6} from jsonb_each($1) j"],
 };
 
 struct Copied {

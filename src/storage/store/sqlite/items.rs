@@ -43,7 +43,7 @@ pub(in crate::storage) const COLUMNS: &str =
 const GET: &str = "
 select j.key as ord, i.namespace, i.key, i.version, i.created_at, i.updated_at, i.ttl_micros,
     i.expires_at, i.size_bytes, i.digest, i.body, i.parts, i.scope_id, i.content_id
-from json_each($2) j
+from jsonb_each($2) j
 cross join items i on i.tenant = $1 and i.namespace = substr($3, j.value ->> 0, j.value ->> 1)
     and i.key = substr($3, j.value ->> 2, j.value ->> 3)
 where (i.expires_at is null or i.expires_at > $4)";
@@ -52,7 +52,7 @@ const REFRESH: &str = "
 update items set expires_at = $4 + ttl_micros
 where tenant = $1 and (namespace, key) in
         (select substr($3, j.value ->> 0, j.value ->> 1), substr($3, j.value ->> 2, j.value ->> 3)
-         from json_each($2) j)
+         from jsonb_each($2) j)
     and expires_at > $4 and expires_at - $4 < ttl_micros - ttl_micros / 10";
 
 #[async_trait]

@@ -145,7 +145,7 @@ async fn page_of(
         ranked = rest;
     }
     let text = format!(
-        "select {COLUMNS} from json_each($2) j cross join items i on i.rowid = j.value
+        "select {COLUMNS} from jsonb_each($2) j cross join items i on i.rowid = j.value
          where i.tenant = $1 order by j.key"
     );
     let opens = query.select != Select::Nothing || filter.is_some();

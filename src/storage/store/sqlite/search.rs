@@ -195,7 +195,7 @@ impl Scan<'_> {
         let numbers: Vec<i64> =
             rows.iter().map(|it| it.try_get(0).map_err(Error::from)).collect::<Result<_>>()?;
         let text = format!(
-            "select {COLUMNS} from json_each($2) j cross join items i on i.rowid = j.value
+            "select {COLUMNS} from jsonb_each($2) j cross join items i on i.rowid = j.value
              where i.tenant = $1 order by j.key"
         );
         let opens = self.wants_values || self.scope.filter.is_some();

@@ -12,19 +12,19 @@ use crate::storage::sqlite::rows::RowSet;
 const REPLACE: &str = "
 delete from item_vectors where (tenant, namespace, key) in
     (select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.value ->> 3, j.value ->> 4)
-     from json_each($1) j);
+     from jsonb_each($1) j);
 delete from item_indexing where (tenant, namespace, key) in
     (select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.value ->> 3, j.value ->> 4)
-     from json_each($1) j);
+     from jsonb_each($1) j);
 insert into item_vectors (tenant, namespace, key, version, model, no, field, dims, vector)
 select j.value ->> 0, substr($4, j.value ->> 1, j.value ->> 2), substr($4, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9,
        substr($4, j.value ->> 10, j.value ->> 11)
-from json_each($3) j;
+from jsonb_each($3) j;
 insert into item_indexing (tenant, namespace, key, version, fields, due_at)
 select j.value ->> 0, substr($6, j.value ->> 1, j.value ->> 2), substr($6, j.value ->> 3, j.value ->> 4),
        j.value ->> 5, j.value ->> 6, $7
-from json_each($5) j";
+from jsonb_each($5) j";
 
 /// Before the items are written, in their transaction. `versions` says of a row the item's new version, and whether it had
 /// vectors.

@@ -41,7 +41,7 @@ const GIVE: &str = "
 update items set words = substr($3, j.value ->> 5, j.value ->> 6),
     word_counts = substr($3, j.value ->> 7, j.value ->> 8), word_total = j.value ->> 9,
     word_fields = j.value ->> 10
-from json_each($2) j
+from jsonb_each($2) j
 where items.tenant = $1 and items.namespace = substr($3, j.value ->> 0, j.value ->> 1)
     and items.key = substr($3, j.value ->> 2, j.value ->> 3) and items.version = j.value ->> 4";
 

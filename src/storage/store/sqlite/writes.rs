@@ -22,7 +22,7 @@ const READ_ROWS: &str = "
 begin immediate;
 select i.version, i.created_at, i.scope_id, i.history, coalesce(i.expires_at > $3, 1) as is_live, s.epoch,
     i.vector_bytes > 0 or i.is_indexed as has_vectors
-from json_each($1) j
+from jsonb_each($1) j
 left join items i on i.tenant = j.value ->> 0 and i.namespace = substr($2, j.value ->> 1, j.value ->> 2)
     and i.key = substr($2, j.value ->> 3, j.value ->> 4)
 left join scopes s on s.tenant = j.value ->> 0 and s.scope_id = j.value ->> 5 and exists
@@ -30,7 +30,7 @@ left join scopes s on s.tenant = j.value ->> 0 and s.scope_id = j.value ->> 5 an
 order by j.key";
 
 const READ_PRIOR: &str = "
-select j.key, x.digest, x.answer from json_each($1) j
+select j.key, x.digest, x.answer from jsonb_each($1) j
 join idempotency x on x.tenant = j.value ->> 0 and x.caller = j.value ->> 1 and x.key = j.value ->> 2";
 
 const WRITE_ALL: &str = "
@@ -45,7 +45,7 @@ select j.value ->> 0, substr($2, j.value ->> 1, j.value ->> 2), substr($2, j.val
        substr($2, j.value ->> 19, j.value ->> 20), substr($2, j.value ->> 21, j.value ->> 22),
        j.value ->> 23, j.value ->> 24, substr($2, j.value ->> 25, j.value ->> 26),
        substr($2, j.value ->> 27, j.value ->> 28)
-from json_each($1) j where true
+from jsonb_each($1) j where true
 on conflict (tenant, namespace, key) do update set
     version = excluded.version, created_at = excluded.created_at, updated_at = excluded.updated_at,
     ttl_micros = excluded.ttl_micros, expires_at = excluded.expires_at, size_bytes = excluded.size_bytes,
@@ -55,25 +55,25 @@ on conflict (tenant, namespace, key) do update set
     word_fields = excluded.word_fields, file_head = excluded.file_head, content_id = excluded.content_id;
 delete from items where (tenant, namespace, key) in
     (select j.value ->> 0, substr($4, j.value ->> 1, j.value ->> 2), substr($4, j.value ->> 3, j.value ->> 4)
-     from json_each($3) j);
+     from jsonb_each($3) j);
 insert into chunks (tenant, scope_id, name, body)
 select j.value ->> 0, j.value ->> 1, substr($6, j.value ->> 2, j.value ->> 3),
        substr($6, j.value ->> 4, j.value ->> 5)
-from json_each($5) j where true
+from jsonb_each($5) j where true
 on conflict (tenant, scope_id, name) do nothing;
 insert into garbage (tenant, thread_key, scope_id, created_at)
-select j.value ->> 0, j.value ->> 1, j.value ->> 1, $9 from json_each($7) j where true
+select j.value ->> 0, j.value ->> 1, j.value ->> 1, $9 from jsonb_each($7) j where true
 on conflict (tenant, thread_key) do nothing;
 insert into idempotency (tenant, caller, key, digest, answer, created_at, subject)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($10, j.value ->> 3, j.value ->> 4),
        substr($10, j.value ->> 5, j.value ->> 6), $9, j.value ->> 7
-from json_each($8) j;
+from jsonb_each($8) j;
 insert into item_changes (tenant, n, namespace, key, version, kind, written_at)
 select f.tenant, f.changes + j.key + 1, substr($12, j.value ->> 1, j.value ->> 2),
        substr($12, j.value ->> 3, j.value ->> 4), j.value ->> 5, j.value ->> 6, $9
-from json_each($11) j join item_feeds f on f.tenant = j.value ->> 0 and f.wanted_until > $9;
+from jsonb_each($11) j join item_feeds f on f.tenant = j.value ->> 0 and f.wanted_until > $9;
 update item_feeds set changes = changes + json_array_length($11)
-from (select distinct j.value ->> 0 as tenant from json_each($11) j) j where item_feeds.tenant = j.tenant;
+from (select distinct j.value ->> 0 as tenant from jsonb_each($11) j) j where item_feeds.tenant = j.tenant;
 commit";
 
 /// A row as it was found, and what becomes of it.

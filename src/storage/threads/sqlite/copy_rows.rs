@@ -185,7 +185,7 @@ pub(in crate::storage) async fn read_slice(
         })
         .collect();
     let insert = format!(
-        "insert into {} (tenant, {}, {columns}) select $3, $4, {} from json_each($1) j",
+        "insert into {} (tenant, {}, {columns}) select $3, $4, {} from jsonb_each($1) j",
         table.name,
         table.key,
         cells.join(", ")

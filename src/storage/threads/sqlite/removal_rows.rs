@@ -29,7 +29,7 @@ insert into checkpoints (tenant, thread_key, ns, checkpoint_id, parent_id, map, 
                          legacy, run_id, delta_channels, created_at)
 select c.tenant, $3, c.ns, c.checkpoint_id, case when j.value ->> 2 then null else c.parent_id end, c.map,
        c.documents, c.size_bytes, c.legacy, c.run_id, c.delta_channels, c.created_at
-from json_each($4) j
+from jsonb_each($4) j
 cross join checkpoints c on c.tenant = $1 and c.thread_key = $2 and c.ns = j.value ->> 0
     and c.checkpoint_id = j.value ->> 1;
 insert into writes (tenant, thread_key, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq,
@@ -38,15 +38,15 @@ select w.tenant, $3, w.ns, w.checkpoint_id, w.task_id, w.idx, w.task_path, w.cha
        w.tag, w.size_bytes, w.digest, w.body, w.parts
 from writes w
 where w.tenant = $1 and w.thread_key = $2
-  and (w.ns, w.checkpoint_id) not in (select j.value ->> 0, j.value ->> 1 from json_each($5) j);
+  and (w.ns, w.checkpoint_id) not in (select j.value ->> 0, j.value ->> 1 from jsonb_each($5) j);
 insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
 select b.tenant, $3, b.ns, b.checkpoint_id, b.channel, b.document
-from json_each($4) j
+from jsonb_each($4) j
 cross join delta_bases b on b.tenant = $1 and b.thread_key = $2 and b.ns = j.value ->> 0
     and b.checkpoint_id = j.value ->> 1;
 insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
 select $1, $3, j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($7, j.value ->> 3, j.value ->> 4)
-from json_each($6) j where true on conflict do nothing;
+from jsonb_each($6) j where true on conflict do nothing;
 insert into garbage (tenant, thread_key, scope_id, created_at)
 values ($1, $2, $8, cast(unixepoch('subsec') * 1000000 as integer));
 update threads set thread_key = $3, mac = $10 where tenant = $1 and thread_id = $9";
@@ -57,20 +57,20 @@ update threads set thread_key = $3, mac = $10 where tenant = $1 and thread_id = 
 const DELETE: &str = "
 insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
 select $1, $2, j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($7, j.value ->> 3, j.value ->> 4)
-from json_each($6) j where true on conflict do nothing;
+from jsonb_each($6) j where true on conflict do nothing;
 update checkpoints set parent_id = null
 where tenant = $1 and thread_key = $2
-  and (ns, checkpoint_id) in (select j.value ->> 0, j.value ->> 1 from json_each($9) j);
+  and (ns, checkpoint_id) in (select j.value ->> 0, j.value ->> 1 from jsonb_each($9) j);
 delete from writes where rowid in (
-    select w.rowid from json_each($5) j
+    select w.rowid from jsonb_each($5) j
     cross join writes w on w.tenant = $1 and w.thread_key = $2 and w.ns = j.value ->> 0
         and w.checkpoint_id = j.value ->> 1);
 delete from delta_bases where rowid in (
-    select b.rowid from json_each($4) j
+    select b.rowid from jsonb_each($4) j
     cross join delta_bases b on b.tenant = $1 and b.thread_key = $2 and b.ns = j.value ->> 0
         and b.checkpoint_id = j.value ->> 1);
 delete from checkpoints where rowid in (
-    select c.rowid from json_each($4) j
+    select c.rowid from jsonb_each($4) j
     cross join checkpoints c on c.tenant = $1 and c.thread_key = $2 and c.ns = j.value ->> 0
         and c.checkpoint_id = j.value ->> 1);
 insert into garbage (tenant, thread_key, scope_id, created_at)

@@ -111,7 +111,7 @@ fn way_in(way: Way) -> &'static str {
         Way::Owner => "owner = $9",
         Way::Exact => "thread_id in (select value from json_each($10))",
         Way::Prefix => {
-            "exists (select 1 from json_each($11) r
+            "exists (select 1 from jsonb_each($11) r
                 where thread_id >= r.value ->> 0 and thread_id < r.value ->> 1)"
         }
     }
