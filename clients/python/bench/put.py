@@ -84,6 +84,9 @@ def main() -> None:
         median_micros(put, 200)
         print(f"| put, {name} | {median_micros(put, calls):.0f} |")
         print(f"| aput, {name} | {asyncio.run(amedian_micros(saver, calls)):.0f} |")
+    saver = ThreadkeepSaver(url, transport="asyncio")
+    asyncio.run(amedian_micros(saver, 200))
+    print(f"| aput, asyncio | {asyncio.run(amedian_micros(saver, calls)):.0f} |")
     server.terminate()
 
 

@@ -114,6 +114,20 @@ def pyreqwest_async(port: int) -> AsyncPost:
     return post
 
 
+def asyncio_transport(port: int) -> AsyncPost:
+    """The package's own."""
+    from threadkeep.http.settings import settings_of
+    from threadkeep.http.transport import Request, open_transport
+
+    core = open_transport(settings_of(f"http://127.0.0.1:{port}", None, transport="asyncio"))
+    request = Request("POST", "/", BODY)
+
+    async def post() -> bytes:
+        return bytes((await core.asend(request)).body)
+
+    return post
+
+
 def aiohttp(port: int) -> AsyncPost:
     import aiohttp
 
@@ -211,6 +225,7 @@ def main() -> None:
         except ImportError as missing:
             print(f"| {name} | {missing} | |")
     for name, make_async in (
+        ("asyncio", asyncio_transport),
         ("pyreqwest, async", pyreqwest_async),
         ("aiohttp, async", aiohttp),
         ("http.client in threads, async", http_client_in_threads),

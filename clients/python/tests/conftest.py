@@ -25,7 +25,7 @@ def server() -> Iterator[FakeServer]:
     fake.stop()
 
 
-@pytest.fixture(params=["pyreqwest", "stdlib"])
+@pytest.fixture(params=["asyncio", "pyreqwest", "stdlib"])
 def transport(request: pytest.FixtureRequest) -> str:
     if request.param == "pyreqwest":
         pytest.importorskip("pyreqwest")

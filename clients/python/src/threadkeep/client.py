@@ -55,7 +55,7 @@ class _Base:
 
     @property
     def transport(self) -> str:
-        """The HTTP core in use: "pyreqwest" or "stdlib"."""
+        """The HTTP core in use: "asyncio", "pyreqwest" or "stdlib"."""
         return self._connection.transport_name
 
     def __repr__(self) -> str:

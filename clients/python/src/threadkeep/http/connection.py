@@ -62,7 +62,7 @@ class Connection:
 
     @property
     def transport_name(self) -> str:
-        """The HTTP core in use, opening it if need be: "pyreqwest" or "stdlib"."""
+        """The HTTP core in use, opening it if need be: "asyncio", "pyreqwest" or "stdlib"."""
         return self._pool.open().name
 
     @property

@@ -6,13 +6,13 @@ import ipaddress
 import math
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 from urllib.parse import urlsplit
 
 from threadkeep.errors import InvalidError
 
 URL_DEFAULT = "http://127.0.0.1:7070"
-TransportName = Literal["auto", "pyreqwest", "stdlib"]
+TransportName = Literal["auto", "asyncio", "pyreqwest", "stdlib"]
 _DATABASE_SCHEMES = ("postgres", "postgresql", "sqlite", "redis", "mysql", "mongodb")
 TIMEOUT_SECONDS_MAX = 86_400
 
@@ -63,8 +63,10 @@ class Settings:
                 field="timeout",
                 limit=TIMEOUT_SECONDS_MAX,
             )
-        if self.transport not in ("auto", "pyreqwest", "stdlib"):
-            raise InvalidError("transport is auto, pyreqwest or stdlib", field="transport")
+        if self.transport not in get_args(TransportName):
+            raise InvalidError("transport is auto, asyncio, pyreqwest or stdlib", field="transport")
+        if self.transport == "asyncio" and urlsplit(self.url).scheme != "http":
+            raise InvalidError("transport asyncio speaks http:// alone", field="transport")
 
     def __repr__(self) -> str:
         """Never shows the key."""

@@ -66,7 +66,7 @@ class StdlibTransport:
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if self._https else 80)
         self._prefix = parts.path
-        self._proxy = None if settings.is_loopback else _proxy_of(parts.scheme, self._host)
+        self._proxy = None if settings.is_loopback else proxy_of(parts.scheme, self._host)
         self._tls = ssl.create_default_context() if self._https else None
         self._idle: list[_Connection] = []
         self._lock = threading.Lock()
@@ -167,7 +167,7 @@ class StdlibTransport:
                 connection = self._idle.pop() if self._idle else None
             if connection is None:
                 return self._new()
-            if connection.sock is not None and not _is_readable(connection.sock):
+            if connection.sock is not None and not is_readable(connection.sock):
                 return connection
             connection.close()
 
@@ -332,7 +332,7 @@ def _exchanged(
     return connection.getresponse(), True
 
 
-def _is_readable(sock: socket.socket) -> bool:
+def is_readable(sock: socket.socket) -> bool:
     """An idle connection with something to read was closed by the other side."""
     if hasattr(select, "poll"):
         poll = select.poll()
@@ -341,7 +341,7 @@ def _is_readable(sock: socket.socket) -> bool:
     return bool(select.select([sock], [], [], 0)[0])
 
 
-def _proxy_of(scheme: str, host: str) -> tuple[str, int] | None:
+def proxy_of(scheme: str, host: str) -> tuple[str, int] | None:
     """The proxy that the environment names for this host, if any."""
     url = urllib.request.getproxies().get(scheme)
     if not url or urllib.request.proxy_bypass(host):

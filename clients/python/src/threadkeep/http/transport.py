@@ -1,8 +1,9 @@
 """What every HTTP core looks like to the rest of the package, and which one is used.
 
-`pyreqwest` is used where it can be imported. Where it cannot, the standard library's client is
-used, which is always there; that is logged once per process, and `transport` on every client names
-the one in use.
+Coroutines send on their own event loop where the server is reached by plain HTTP. Everything else
+goes through `pyreqwest` where it can be imported. Where it cannot, the standard library's client is
+used, which is always there; that is logged once per process. `transport` on every client names the
+one in use.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import Queue
 from typing import Literal, NamedTuple, Protocol
 
@@ -117,6 +119,15 @@ def own_headers_of(request: Request, limits: Limits | None) -> dict[str, str]:
 
 def open_transport(settings: Settings) -> Transport:
     """Build the transport. Opens no connection yet; the first request does."""
+    from threadkeep.http.asyncio_transport import AsyncioTransport, reaches
+
+    if settings.transport in ("auto", "asyncio") and reaches(settings):
+        return AsyncioTransport(settings, partial(_other_core, settings))
+    return _other_core(settings)
+
+
+def _other_core(settings: Settings) -> Transport:
+    """For blocking calls, TLS and proxies."""
     from threadkeep.http.stdlib_transport import StdlibTransport
 
     if settings.transport == "stdlib":

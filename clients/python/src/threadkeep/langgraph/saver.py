@@ -337,7 +337,7 @@ class ThreadkeepSaver(BaseCheckpointSaver[str]):
 
     @property
     def transport(self) -> str:
-        """The HTTP core in use: "pyreqwest", or "stdlib" where that cannot be imported."""
+        """The HTTP core in use: "asyncio", "pyreqwest" or "stdlib"."""
         return self._link.connection.transport_name
 
     def close(self) -> None:

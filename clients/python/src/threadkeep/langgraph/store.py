@@ -250,7 +250,7 @@ class ThreadkeepStore(StoreExtras, StoreHistory, BaseStore):
 
     @property
     def transport(self) -> str:
-        """The HTTP core in use: "pyreqwest", or "stdlib" where that cannot be imported."""
+        """The HTTP core in use: "asyncio", "pyreqwest" or "stdlib"."""
         return self._connection.transport_name
 
     def close(self) -> None:
