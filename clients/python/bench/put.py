@@ -1,4 +1,4 @@
-"""What a put costs on the side of the client: encoding alone, and the whole call.
+"""Measures the client's part of a put: the encoding alone, and the whole call.
 
 The server is the minimal one of `transport.py`, so the figures are the client's share and the
 loopback's. The checkpoint is that of a usual superstep: a 1 KB skeleton and two new values.

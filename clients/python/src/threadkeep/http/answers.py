@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 HEAD_BYTES_MAX = 64 << 10
-"""Of the status line and the headers, and of the trailers behind a chunked body."""
+"""A head (status line and headers) may have so many bytes; so may the trailers of chunks."""
 CHUNK_LINE_BYTES_MAX = 4 << 10
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\r\n\0]*)?\Z")

@@ -8,7 +8,6 @@ nobody uses it, it is a socket that no loop knows of.
 from __future__ import annotations
 
 import asyncio
-import errno
 import math
 import socket
 import threading
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 
 from threadkeep.http.answers import AnswerReader, BrokenAnswerError
 from threadkeep.http.settings import CONNECT_SECONDS_MAX, Settings
-from threadkeep.http.stdlib_transport import is_readable, proxy_of
+from threadkeep.http.stdlib_transport import close_all, detail_of, is_readable, proxy_of
 from threadkeep.http.transport import (
     Answer,
     Limits,
@@ -57,12 +56,12 @@ class AsyncioTransport:
         parts = urlsplit(settings.url)
         self._address = (parts.hostname or "", parts.port or 80)
         self._prefix = parts.path
-        self._headers = {"host": parts.netloc.rpartition("@")[2], **headers_of(settings)}
+        self._headers = {"host": parts.netloc, **headers_of(settings)}
         if not settings.is_loopback:
             self._headers["accept-encoding"] = "gzip"
         self._head = _lines(self._headers)
         self._idle: list[socket.socket] = []
-        weakref.finalize(self, _close_all, self._idle)
+        weakref.finalize(self, close_all, self._idle)
 
     def send(self, request: Request, limits: Limits | None = None) -> Answer:
         return self._others().send(request, limits)
@@ -88,7 +87,7 @@ class AsyncioTransport:
         return answer_of(reader)
 
     def close(self) -> None:
-        _close_all(self._idle)
+        close_all(self._idle)
         with self._lock:
             other, self._other = self._other, None
         if other is not None:
@@ -124,7 +123,7 @@ class AsyncioTransport:
         try:
             found = await loop.getaddrinfo(*self._address, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise SendFailedError(_detail(error), "unreached") from error
+            raise SendFailedError(detail_of(error), "unreached") from error
         for family, kind, protocol, _, address in found:
             sock = socket.socket(family, kind, protocol)
             try:
@@ -140,7 +139,7 @@ class AsyncioTransport:
             else:
                 return sock
         assert failure is not None, "a look-up that succeeds finds an address"
-        raise SendFailedError(_detail(failure), "unreached") from failure
+        raise SendFailedError(detail_of(failure), "unreached") from failure
 
     def _bytes_of(self, request: Request, limits: Limits | None) -> bytes:
         own = own_headers_of(request, limits)
@@ -206,7 +205,7 @@ class _Exchange:
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
-            self._fail(SendFailedError(_detail(self._broken or error)))
+            self._fail(SendFailedError(detail_of(self._broken or error)))
             return
         try:
             if data:
@@ -214,7 +213,7 @@ class _Exchange:
             else:
                 self._reader.end()
         except BrokenAnswerError as error:
-            self._fail(SendFailedError(_detail(self._broken) if self._broken else str(error)))
+            self._fail(SendFailedError(detail_of(self._broken) if self._broken else str(error)))
             return
         if self._reader.is_whole and not self._done.done():
             self._done.set_result(None)
@@ -254,17 +253,3 @@ def _watches_sockets(loop: asyncio.AbstractEventLoop) -> bool:
     """The loop of Windows that starts processes does not."""
     proactor = getattr(asyncio, "ProactorEventLoop", None)
     return proactor is None or not isinstance(loop, proactor)
-
-
-def _close_all(idle: list[socket.socket]) -> None:
-    while idle:
-        try:
-            idle.pop().close()
-        except IndexError:  # Somebody took the last one.
-            return
-
-
-def _detail(error: OSError) -> str:
-    if error.errno == errno.EPIPE:
-        return "the connection was closed"
-    return error.strerror or str(error) or type(error).__name__

@@ -1,4 +1,4 @@
-"""What a client is told when it is constructed, checked without any I/O."""
+"""Holds the settings of a client and checks them without any I/O."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _DATABASE_SCHEMES = ("postgres", "postgresql", "sqlite", "redis", "mysql", "mong
 TIMEOUT_SECONDS_MAX = 86_400
 
 TIMEOUT_SECONDS = 30.0
-"""How long a call may take, from the caller's side, unless `timeout` says otherwise."""
+"""A call ends after so many seconds, unless `timeout` says otherwise."""
 
 CONNECT_SECONDS_MAX = 5.0
-"""How long one attempt to connect may take."""
+"""An attempt to connect ends after so many seconds."""
 
 BUDGET_SECONDS_MAX = 30.0
 """The server refuses a write that it has not begun this long after its arrival."""
 
 WRITE_SECONDS_MAX = 5.0
-"""How long a write that was begun may still run on the server."""
+"""The server ends a write within so many seconds after it began it."""
 
 BYTES_PER_SECOND_MIN = 1_000_000
 """A body that is sent adds a second to its call for so many bytes."""

@@ -19,7 +19,7 @@ import time
 import urllib.request
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from threadkeep.http.settings import CONNECT_SECONDS_MAX, Settings
@@ -39,7 +39,14 @@ if TYPE_CHECKING:
 IDLE_MAX = 32
 """Connections kept alive, and threads that send for coroutines."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
-"""What OpenSSL says where the other side does not speak TLS."""
+"""OpenSSL gives one of these reasons where the other side does not speak TLS."""
+
+
+class _Closes(Protocol):
+    def close(self) -> object: ...
+
+
+Closes = TypeVar("Closes", bound=_Closes)
 
 
 class Opened(NamedTuple):
@@ -71,7 +78,7 @@ class StdlibTransport:
         self._idle: list[_Connection] = []
         self._lock = threading.Lock()
         self._threads: ThreadPoolExecutor | None = None
-        weakref.finalize(self, _close_all, self._idle)
+        weakref.finalize(self, close_all, self._idle)
 
     def send(self, request: Request, limits: Limits | None = None) -> Answer:
         return self._send(request, limits, None)
@@ -152,7 +159,7 @@ class StdlibTransport:
     def close(self) -> None:
         with self._lock:
             threads, self._threads = self._threads, None
-        _close_all(self._idle)
+        close_all(self._idle)
         if threads is not None:
             threads.shutdown(wait=False)
 
@@ -195,7 +202,7 @@ class StdlibTransport:
             connection.connect()
         except OSError as error:
             connection.close()
-            raise SendFailedError(_detail(error), _connect_failure(error)) from error
+            raise SendFailedError(detail_of(error), _connect_failure(error)) from error
         connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sock.settimeout(_socket_seconds(seconds))
 
@@ -286,7 +293,8 @@ class _Flight:
                     sock.shutdown(socket.SHUT_RDWR)
 
 
-def _close_all(idle: list[_Connection]) -> None:
+def close_all(idle: list[Closes]) -> None:
+    """Close and forget idle connections, beside threads that take some."""
     while idle:
         with contextlib.suppress(IndexError):  # Somebody took the last one.
             idle.pop().close()
@@ -298,7 +306,9 @@ def _socket_seconds(seconds: float) -> float | None:
 
 def failure_of(error: Exception) -> SendFailedError:
     """What went wrong once there was a connection."""
-    return SendFailedError(_detail(error), "silent" if isinstance(error, TimeoutError) else "lost")
+    return SendFailedError(
+        detail_of(error), "silent" if isinstance(error, TimeoutError) else "lost"
+    )
 
 
 def _connect_failure(error: OSError) -> Failure:
@@ -310,7 +320,7 @@ def _connect_failure(error: OSError) -> Failure:
     return "no_tls" if is_plain else "unreached"
 
 
-def _detail(error: Exception) -> str:
+def detail_of(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

@@ -1,4 +1,4 @@
-"""What every HTTP core looks like to the rest of the package, and which one is used.
+"""Defines the interface of an HTTP core, and chooses the core of a client.
 
 Coroutines send on their own event loop where the server is reached by plain HTTP. Everything else
 goes through `pyreqwest` where it can be imported. Where it cannot, the standard library's client is
