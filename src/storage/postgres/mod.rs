@@ -61,7 +61,7 @@ pub struct PostgresStorage {
     pub(in crate::storage) searches: pool::SearchPool,
     /// For keys and readiness: without the keys nobody is let in, so they do not wait for data.
     pub(in crate::storage) first: pool::Pool,
-    pub(in crate::storage) statements: batch_sql::Statements,
+    pub(in crate::storage) statements: batch_sql::Statements<batch_sql::Shape>,
     /// Commits to threads that this process knows.
     pub(in crate::storage) lean: Lean,
     pub(in crate::storage) reads: read_sql::ReadStatements,
@@ -98,7 +98,7 @@ impl PostgresStorage {
             searches: pool::SearchPool::new(&servers, config.connections.max(4) / 2)?,
             first: pool::Pool::new(servers.clone(), FIRST_CONNECTIONS)?,
             pool: pool::Pool::new(servers, config.connections.max(2))?,
-            statements: batch_sql::Statements::default(),
+            statements: batch_sql::Statements::of(batch_sql::assemble),
             lean: Lean::default(),
             reads: read_sql::ReadStatements::assemble(),
             secrets: SecretMemory::new(config.encryption.masters()),

@@ -3,8 +3,11 @@
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+use super::batch_binds::{
+    Query, bind_checkpoints, bind_chunks, bind_slots, bind_values, bind_writes, ordinal,
+};
 use super::batch_sql::Shape;
-use crate::domain::checkpoints::planner::{Batch, CheckpointRow, SlotValue, ThreadRow, WriteRow};
+use crate::domain::checkpoints::planner::{Batch, SlotRow, SlotValue, ThreadRow, WriteRow};
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::storage::{BatchError, Outcome};
 use crate::storage::content::scope_memory::KnownThread;
@@ -17,21 +20,17 @@ impl PostgresStorage {
         &self,
         batch: &Batch,
     ) -> Result<Vec<Outcome>, BatchError> {
-        let lean = self.write_lean(batch).await;
-        if matches!(lean, Err(BatchError::ConnectionLost(_))) {
-            self.chunks.mark_uncertain(batch);
-        }
-        if let Some(outcomes) = lean? {
+        if let Some(outcomes) = self.write_lean(batch).await? {
             self.chunks.record(batch, &outcomes);
             return Ok(outcomes);
         }
         let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
         metrics::counter!("threadkeep_commit_batches_total", "form" => "full").increment(1);
-        let mut outcomes = self.send_batch(batch, !known).await?;
+        let mut outcomes = self.send(batch, !known).await?;
         let vanished = known && outcomes.contains(&Outcome::Raced);
         if vanished {
             // Threads that were written are written again: every row of a batch is repeatable.
-            outcomes = self.send_batch(batch, true).await?;
+            outcomes = self.send(batch, true).await?;
         }
         self.chunks.record(batch, &outcomes);
         for (thread, outcome) in batch.threads.iter().zip(&outcomes) {
@@ -42,43 +41,42 @@ impl PostgresStorage {
         Ok(outcomes)
     }
 
-    async fn send_batch(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
-        let sent = self.send(batch, create).await;
-        if matches!(sent, Err(BatchError::ConnectionLost(_))) {
-            self.chunks.mark_uncertain(batch);
-        }
-        sent
-    }
-
     async fn send(&self, batch: &Batch, create: bool) -> Result<Vec<Outcome>, BatchError> {
         let secrets = secrets_of_batch(self, batch).await?;
+        let text = self.statements.text(shape(batch, create));
+        let query = bind_rows(bind_threads(sqlx::query(text), batch), batch).bind(owners(batch));
+        let known: Vec<_> = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
+        let query = bind_known(query, &known).bind(fresh_macs(batch, &secrets, create));
+        let rows = self.fetch_batch(batch, query).await?;
+        let outcomes = batch.threads.iter().zip(&rows).map(|(thread, row)| {
+            let outcome = self.outcome(thread, &secrets, row);
+            self.lean.record(thread, &outcome, row);
+            outcome
+        });
+        Ok(outcomes.collect())
+    }
+
+    /// Sends the statement of a batch.
+    pub(super) async fn fetch_batch(
+        &self,
+        batch: &Batch,
+        query: Query<'_>,
+    ) -> Result<Vec<PgRow>, BatchError> {
         let mut connection =
             self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
         connection.sends(carried_bytes(batch));
-        let text = self.statements.text(shape(batch, create));
-        let query = bind_threads(sqlx::query(text), batch);
-        let query = bind_slots(bind_values(bind_checkpoints(query, batch), batch), batch);
-        let query = bind_chunks(bind_writes(query, batch), batch).bind(owners(batch));
-        let known: Vec<_> = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
-        let query = bind_known(query, &known).bind(fresh_macs(batch, &secrets, create));
         let answer = query.fetch_all(&mut *connection).await;
         drop(connection);
-        match answer {
-            Ok(rows) => {
-                let outcomes = batch.threads.iter().zip(&rows).map(|(thread, row)| {
-                    let outcome = self.outcome(thread, &secrets, row);
-                    self.lean.record(thread, &outcome, row);
-                    outcome
-                });
-                Ok(outcomes.collect())
+        answer.map_err(|error| {
+            if failure::is_of_all_connections(&error) {
+                self.pool.clear();
             }
-            Err(error) => {
-                if failure::is_of_all_connections(&error) {
-                    self.pool.clear();
-                }
-                Err(failure::of_batch(&error))
+            let failed = failure::of_batch(&error);
+            if matches!(failed, BatchError::ConnectionLost(_)) {
+                self.chunks.mark_uncertain(batch);
             }
-        }
+            failed
+        })
     }
 
     /// What became of a thread. One whose row was not checked yet is checked now, before anything is written to it.
@@ -134,14 +132,12 @@ fn shape(batch: &Batch, create: bool) -> Shape {
 }
 
 /// What takes room in the statement.
-pub(super) fn carried_bytes(batch: &Batch) -> usize {
+fn carried_bytes(batch: &Batch) -> usize {
     let values = batch.values.iter().map(|it| it.sealed.body.len());
     let writes = batch.writes.iter().map(|it| it.sealed.body.len());
     let chunks = batch.chunks.iter().map(|it| it.body.len());
     values.chain(writes).chain(chunks).sum()
 }
-
-pub(super) type Query<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
 
 fn bind_threads<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
     let all = &batch.threads;
@@ -171,6 +167,25 @@ fn bind_threads<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
         .bind(batch.now)
 }
 
+/// Each part of the statement begins with the binds that the lean one has too.
+fn bind_rows<'q>(query: Query<'q>, batch: &'q Batch) -> Query<'q> {
+    let (checkpoints, writes) = (&batch.checkpoints, &batch.writes);
+    let query = bind_checkpoints(query, batch)
+        .bind(checkpoints.iter().map(|it| it.look_parent.as_deref()).collect::<Vec<_>>());
+    let query = bind_values(query, batch)
+        .bind(batch.values.iter().map(|it| it.checkpoint.map(ordinal)).collect::<Vec<_>>());
+    let digest = |it: &'q SlotRow| match &it.value {
+        SlotValue::Carried(Some(digest)) => Some(&digest[..]),
+        _ => None,
+    };
+    let query = bind_slots(query, batch).bind(batch.slots.iter().map(digest).collect::<Vec<_>>());
+    let replacing = |it: &WriteRow| it.idx < 0;
+    let query = bind_writes(query, batch)
+        .bind(writes.iter().map(|it| replacing(it).then_some(&*it.writer)).collect::<Vec<_>>())
+        .bind(writes.iter().map(|it| replacing(it).then_some(it.seq)).collect::<Vec<_>>());
+    bind_chunks(query, batch)
+}
+
 /// Whom threads must belong to.
 fn owners(batch: &Batch) -> Vec<Option<String>> {
     batch.threads.iter().map(|it| it.condition.owner.clone()).collect()
@@ -197,134 +212,6 @@ fn fresh_bytes(batch: &Batch) -> Vec<i64> {
         bytes[row.thread] += i64::from(row.sealed.size_bytes);
     }
     bytes
-}
-
-/// 1-based ordinal of a row, as `with ordinality` counts.
-pub(super) fn ordinal(index: usize) -> i64 {
-    i64::try_from(index).expect("a batch has few rows") + 1
-}
-
-fn bind_checkpoints<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
-    let all = &batch.checkpoints;
-    let (firsts, lasts) = slot_ranges(batch);
-    let text = |of: fn(&CheckpointRow) -> Option<&str>| -> Vec<Option<String>> {
-        all.iter().map(|it| of(it).map(str::to_owned)).collect()
-    };
-    query
-        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
-        .bind(text(|it| Some(&it.ns)))
-        .bind(text(|it| Some(&it.id)))
-        .bind(text(|it| it.parent.as_deref()))
-        .bind(text(|it| it.look_parent.as_deref()))
-        .bind(all.iter().map(|it| &it.documents[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.size_bytes).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.legacy).collect::<Vec<_>>())
-        .bind(text(|it| it.run_id.as_deref()))
-        .bind(all.iter().map(delta_channels_literal).collect::<Vec<_>>())
-        .bind(all.iter().map(delta_keys_literal).collect::<Vec<_>>())
-        .bind(firsts)
-        .bind(lasts)
-}
-
-fn bind_slots<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
-    let slots = &batch.slots;
-    query
-        .bind(slots.iter().map(|it| it.channel_key).collect::<Vec<_>>())
-        .bind(slots.iter().map(|it| it.version_key).collect::<Vec<_>>())
-        .bind(
-            slots
-                .iter()
-                .map(|it| match it.value {
-                    SlotValue::New(rank) => Some(rank),
-                    SlotValue::Empty => Some(-1),
-                    SlotValue::Carried(_) => None,
-                })
-                .collect::<Vec<Option<i32>>>(),
-        )
-        .bind(
-            slots
-                .iter()
-                .map(|it| match &it.value {
-                    SlotValue::Carried(Some(digest)) => Some(&digest[..]),
-                    _ => None,
-                })
-                .collect::<Vec<_>>(),
-        )
-}
-
-/// Slots of one checkpoint stand together: first and last position, 1-based; last < first for none.
-pub(super) fn slot_ranges(batch: &Batch) -> (Vec<i32>, Vec<i32>) {
-    let mut firsts = vec![1; batch.checkpoints.len()];
-    let mut lasts = vec![0; batch.checkpoints.len()];
-    for (at, slot) in batch.slots.iter().enumerate() {
-        let position = i32::try_from(at).expect("a batch has few slots") + 1;
-        if lasts[slot.checkpoint] == 0 {
-            firsts[slot.checkpoint] = position;
-        }
-        lasts[slot.checkpoint] = position;
-    }
-    (firsts, lasts)
-}
-
-fn bind_values<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
-    let all = &batch.values;
-    query
-        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.rank).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.version_key).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.tag.clone()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.parts.as_deref()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.checkpoint.map(ordinal)).collect::<Vec<_>>())
-}
-
-fn bind_writes<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
-    let all = &batch.writes;
-    let text = |of: fn(&WriteRow) -> &str| -> Vec<String> {
-        all.iter().map(|it| of(it).to_owned()).collect()
-    };
-    query
-        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
-        .bind(text(|it| &it.ns))
-        .bind(text(|it| &it.checkpoint_id))
-        .bind(text(|it| &it.task_id))
-        .bind(all.iter().map(|it| it.idx).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &*it.task_path).collect::<Vec<_>>())
-        .bind(text(|it| &it.channel))
-        .bind(all.iter().map(|it| (it.idx < 0).then(|| it.writer.clone())).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| (it.idx < 0).then_some(it.seq)).collect::<Vec<_>>())
-        .bind(text(|it| &it.sealed.tag))
-        .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.parts.as_deref()).collect::<Vec<_>>())
-}
-
-pub(super) fn bind_chunks<'q>(query: Query<'q>, batch: &Batch) -> Query<'q> {
-    let all = &batch.chunks;
-    query
-        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.name[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.body[..]).collect::<Vec<_>>())
-}
-
-/// Arrays of arrays do not pass through `unnest`: each inner one travels as an array literal.
-pub(super) fn delta_channels_literal(row: &CheckpointRow) -> Option<String> {
-    let quoted = row
-        .delta_channels
-        .iter()
-        .map(|channel| format!("\"{}\"", channel.replace('\\', "\\\\").replace('"', "\\\"")));
-    literal(quoted.collect())
-}
-
-pub(super) fn delta_keys_literal(row: &CheckpointRow) -> Option<String> {
-    literal(row.delta_keys.iter().map(ToString::to_string).collect())
-}
-
-fn literal(elements: Vec<String>) -> Option<String> {
-    (!elements.is_empty()).then(|| format!("{{{}}}", elements.join(",")))
 }
 
 fn outcome(row: &PgRow) -> Outcome {

@@ -4,6 +4,7 @@
 //! mistake of a caller comes back as a row, never as an SQL error.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Mutex;
 
 /// Threads are created by it when they are absent; costs more, so it runs only for threads that this process has
@@ -120,9 +121,9 @@ const CHECKPOINT_ROWS: &str = r"
     select c.*, ok.tenant, ok.thread_key, ok.scope_id, ok.base, k.checkpoint_id is not null as replaces,
         k.parent_id as old_parent, k.version_keys as old_versions, k.value_nos as old_nos,
         coalesce(k.size_bytes, 0) as old_size
-    from unnest($18::bigint[], $19::text[], $20::text[], $21::text[], $22::text[], $23::bytea[],
-        $24::integer[], $25::boolean[], $26::text[], $27::text[], $28::text[], $29::integer[],
-        $30::integer[])
+    from unnest($18::bigint[], $19::text[], $20::text[], $21::text[], $30::text[], $22::bytea[],
+        $23::integer[], $24::boolean[], $25::text[], $26::text[], $27::text[], $28::integer[],
+        $29::integer[])
     with ordinality as c (thread, ns, id, parent, look_parent, documents, size_bytes, legacy, run_id,
         delta_channels, delta_keys, slot_first, slot_last, cp)
     join ok on ok.ord = c.thread
@@ -227,8 +228,8 @@ const WRITES: &str = r"
     select w.*, ok.tenant, ok.thread_key, o.idx is not null as replaces,
         coalesce(o.size_bytes, 0) as old_size
     from unnest($44::bigint[], $45::text[], $46::text[], $47::text[], $48::integer[], $49::text[],
-        $50::text[], $51::text[], $52::bigint[], $53::text[], $54::integer[], $55::bytea[], $56::bytea[],
-        $57::bytea[])
+        $50::text[], $56::text[], $57::bigint[], $51::text[], $52::integer[], $53::bytea[], $54::bytea[],
+        $55::bytea[])
     as w (thread, ns, checkpoint_id, task_id, idx, task_path, channel, writer, seq, tag, size_bytes,
         digest, body, parts)
     join ok on ok.ord = w.thread
@@ -333,20 +334,24 @@ pub struct Shape {
     pub replacing: bool,
 }
 
-/// The forms of the statement, each assembled once per process; nothing of a request enters the text.
-#[derive(Default)]
-pub struct Statements {
-    made: Mutex<HashMap<Shape, &'static str>>,
+/// The forms of a statement, each assembled once per process; nothing of a request enters the text.
+pub struct Statements<S> {
+    assemble: fn(S) -> &'static str,
+    made: Mutex<HashMap<S, &'static str>>,
 }
 
-impl Statements {
-    pub fn text(&self, shape: Shape) -> &'static str {
-        let Ok(mut made) = self.made.lock() else { return assemble(shape) };
-        made.entry(shape).or_insert_with(|| assemble(shape))
+impl<S: Copy + Eq + Hash> Statements<S> {
+    pub fn of(assemble: fn(S) -> &'static str) -> Self {
+        Self { assemble, made: Mutex::default() }
+    }
+
+    pub fn text(&self, shape: S) -> &'static str {
+        let Ok(mut made) = self.made.lock() else { return (self.assemble)(shape) };
+        made.entry(shape).or_insert_with(|| (self.assemble)(shape))
     }
 }
 
-fn assemble(shape: Shape) -> &'static str {
+pub fn assemble(shape: Shape) -> &'static str {
     let part = |wanted: bool, text: &str| if wanted { text.to_owned() } else { String::new() };
     let reused = if shape.checkpoints { REUSED } else { "null::integer" };
     let shown = "(select v.reused from v where v.thread = cp.thread and v.rank = s.rank)";

@@ -10,13 +10,14 @@ use moka::sync::Cache;
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
-use super::batch::{
-    Query, carried_bytes, delta_channels_literal, delta_keys_literal, ordinal, slot_ranges,
+use super::batch_binds::{
+    Query, bind_checkpoints, bind_chunks, bind_slots, bind_values, bind_writes,
 };
-use super::lean_sql::{LeanShape, LeanStatements};
-use crate::domain::checkpoints::planner::{Batch, CheckpointRow, SlotValue, ThreadRow};
+use super::batch_sql::Statements;
+use super::lean_sql::{LeanShape, assemble};
+use crate::domain::checkpoints::planner::{Batch, SlotValue, ThreadRow};
 use crate::domain::storage::{BatchError, Outcome};
-use crate::storage::postgres::{PostgresStorage, failure};
+use crate::storage::postgres::PostgresStorage;
 
 /// An entry takes about 200 bytes.
 const THREADS_MAX: u64 = 100_000;
@@ -32,12 +33,12 @@ pub struct LeanThread {
 /// The threads that this process knows, and the forms of the statement.
 pub struct Lean {
     threads: Cache<(String, String), LeanThread>,
-    statements: LeanStatements,
+    statements: Statements<LeanShape>,
 }
 
 impl Default for Lean {
     fn default() -> Self {
-        Self { threads: Cache::new(THREADS_MAX), statements: LeanStatements::default() }
+        Self { threads: Cache::new(THREADS_MAX), statements: Statements::of(assemble) }
     }
 }
 
@@ -64,31 +65,21 @@ impl PostgresStorage {
         batch: &Batch,
     ) -> Result<Option<Vec<Outcome>>, BatchError> {
         let Some(known) = self.lean_members(batch) else { return Ok(None) };
-        let mut connection =
-            self.pool.get().await.map_err(|error| BatchError::Unavailable(error.to_string()))?;
-        connection.sends(carried_bytes(batch));
         let shape = shape(batch);
         let mut query = bind_threads(sqlx::query(self.lean.statements.text(shape)), batch, &known);
         if shape.checkpoints {
-            query = bind_checkpoints(query, batch);
+            query = bind_slots(bind_checkpoints(query, batch), batch);
         }
         if shape.values {
             query = bind_values(query, batch);
         }
         if shape.chunks {
-            query = super::batch::bind_chunks(query, batch);
+            query = bind_chunks(query, batch);
         }
         if shape.writes {
             query = bind_writes(query, batch);
         }
-        let answer = query.fetch_all(&mut *connection).await;
-        drop(connection);
-        let rows = answer.map_err(|error| {
-            if failure::is_of_all_connections(&error) {
-                self.pool.clear();
-            }
-            failure::of_batch(&error)
-        })?;
+        let rows = self.fetch_batch(batch, query).await?;
         let mut outcomes = Vec::with_capacity(rows.len());
         for ((row, thread), known) in rows.iter().zip(&batch.threads).zip(&known) {
             match row.get::<Option<String>, _>(0) {
@@ -188,61 +179,4 @@ fn bind_threads<'q>(query: Query<'q>, batch: &'q Batch, members: &'q [Member]) -
         .bind(number(|it| it.value_bytes))
         .bind(members.iter().map(|it| it.puts).collect::<Vec<_>>())
         .bind(batch.now)
-}
-
-fn bind_checkpoints<'q>(query: Query<'q>, batch: &'q Batch) -> Query<'q> {
-    let (all, slots) = (&batch.checkpoints, &batch.slots);
-    let (firsts, lasts) = slot_ranges(batch);
-    let text = |of: fn(&CheckpointRow) -> Option<&str>| all.iter().map(of).collect::<Vec<_>>();
-    let rank = |value: &SlotValue| match value {
-        SlotValue::New(rank) => Some(*rank),
-        SlotValue::Empty => Some(-1),
-        SlotValue::Carried(_) => None,
-    };
-    query
-        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
-        .bind(text(|it| Some(&it.ns)))
-        .bind(text(|it| Some(&it.id)))
-        .bind(text(|it| it.parent.as_deref()))
-        .bind(all.iter().map(|it| &it.documents[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.size_bytes).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.legacy).collect::<Vec<_>>())
-        .bind(text(|it| it.run_id.as_deref()))
-        .bind(all.iter().map(delta_channels_literal).collect::<Vec<_>>())
-        .bind(all.iter().map(delta_keys_literal).collect::<Vec<_>>())
-        .bind(firsts)
-        .bind(lasts)
-        .bind(slots.iter().map(|it| it.channel_key).collect::<Vec<_>>())
-        .bind(slots.iter().map(|it| it.version_key).collect::<Vec<_>>())
-        .bind(slots.iter().map(|it| rank(&it.value)).collect::<Vec<_>>())
-}
-
-fn bind_values<'q>(query: Query<'q>, batch: &'q Batch) -> Query<'q> {
-    let all = &batch.values;
-    query
-        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.rank).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.version_key).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.tag.as_str()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.parts.as_deref()).collect::<Vec<_>>())
-}
-
-fn bind_writes<'q>(query: Query<'q>, batch: &'q Batch) -> Query<'q> {
-    let all = &batch.writes;
-    query
-        .bind(all.iter().map(|it| ordinal(it.thread)).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.ns.as_str()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.checkpoint_id.as_str()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.task_id.as_str()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.idx).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &*it.task_path).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.channel.as_str()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.tag.as_str()).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.size_bytes).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.digest[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| &it.sealed.body[..]).collect::<Vec<_>>())
-        .bind(all.iter().map(|it| it.sealed.parts.as_deref()).collect::<Vec<_>>())
 }

@@ -1,5 +1,5 @@
-//! Builds the text of the lean statement: the batch statement for threads whose ids and epoch this process knows, without the parts for
-//! what is rare.
+//! Builds the lean statement. It writes a batch whose threads have a key, scope and epoch that this process knows. The statement of
+//! `batch_sql.rs` also creates threads, replaces checkpoints and looks for carried values.
 //!
 //! **Invariants:**
 //! - All conditions stand in `gate`, which locks the rows of scopes and threads in (tenant, scope) order, and in the insert of the
@@ -10,9 +10,7 @@
 //! - Commits of parallel subgraphs wait for each other's lock and do not fail each other: none of the conditions is about what the
 //!   other one writes.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::Mutex;
 
 /// Rows are found by their whole primary key: a plain equality of another indexed column could be taken for the way to them.
 const GATE: &str = r"
@@ -162,21 +160,8 @@ pub struct LeanShape {
     pub writes: bool,
 }
 
-/// The forms of the statement, each assembled once per process; nothing of a request enters the text.
-#[derive(Default)]
-pub struct LeanStatements {
-    made: Mutex<HashMap<LeanShape, &'static str>>,
-}
-
-impl LeanStatements {
-    pub fn text(&self, shape: LeanShape) -> &'static str {
-        let Ok(mut made) = self.made.lock() else { return assemble(shape) };
-        made.entry(shape).or_insert_with(|| assemble(shape))
-    }
-}
-
 /// Binds follow in the order of the parts.
-fn assemble(shape: LeanShape) -> &'static str {
+pub fn assemble(shape: LeanShape) -> &'static str {
     let mut text = GATE.to_owned();
     let mut bound = THREAD_BINDS;
     if shape.checkpoints {

@@ -1,6 +1,7 @@
 //! Reads and writes checkpoints on PostgreSQL, one statement per operation.
 
 pub(in crate::storage) mod batch;
+mod batch_binds;
 pub(in crate::storage) mod batch_sql;
 pub(in crate::storage) mod chunks;
 pub(in crate::storage) mod lean;
