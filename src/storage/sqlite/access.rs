@@ -10,6 +10,7 @@ use tokio::sync::MutexGuard;
 use super::SqliteStorage;
 use super::connection::{Read, Write};
 use super::errors::{read_error, write_error};
+use super::integrity_line::Line;
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
@@ -230,22 +231,14 @@ async fn fetch_before_damage(
 
 /// The table that a line of the integrity check is about, which tells the root page of a tree, or the name of an index.
 async fn table_of(connection: &mut SqliteConnection, line: &str) -> Option<String> {
-    let number_after = |word: &str| -> Option<i64> {
-        let rest = &line[line.find(word)? + word.len()..];
-        rest.split(|it: char| !it.is_ascii_digit()).next()?.parse().ok()
-    };
-    let (root, word) = match number_after("Tree ") {
-        Some(root) => (root, String::new()),
-        // `row 7 missing from index NAME`, `wrong # of entries in index NAME`, `NULL value in TABLE.COLUMN`.
-        None => {
-            let word = line.split_once(" in index ").or_else(|| line.split_once(" from index "));
-            let word = word.or_else(|| line.split_once(" in "))?.1;
-            let end = word.find([' ', '.']).unwrap_or(word.len());
-            (-1, word[..end].to_owned())
-        }
+    let (root, name) = match Line::of(line) {
+        Line::Tree(root) => (root, ""),
+        Line::Row(_, index) | Line::Index(index) => (-1, index),
+        // `NULL value in TABLE.COLUMN`.
+        Line::Harmless | Line::Other => (-1, line.split_once(" in ")?.1.split([' ', '.']).next()?),
     };
     let text = "select tbl_name from sqlite_schema where rootpage = $1 or name = $2 limit 1";
-    let binds = [root.into(), SqlValue::Text(word)];
+    let binds = [root.into(), name.into()];
     let found = fetch(connection, text, &binds, read_error).await.ok()?;
     Some(found.first()?.text(0).ok()?.to_owned())
 }

@@ -5,6 +5,7 @@ pub(in crate::storage) mod access;
 pub(in crate::storage) mod connection;
 pub(in crate::storage) mod database_file;
 pub(in crate::storage) mod errors;
+mod integrity_line;
 pub(in crate::storage) mod living;
 pub(in crate::storage) mod log_file;
 pub(in crate::storage) mod log_limit;
