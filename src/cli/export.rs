@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::json;
 
-use super::opening::{embedded_path, open_existing, open_existing_as};
+use super::opening::{embedded_path, embedded_url, open_existing, open_existing_as};
 use super::{io, tenants};
 use crate::config::Export;
 use crate::domain::caller::{Caller, check_tenant};
@@ -50,7 +50,7 @@ pub(super) async fn run(command: Export) -> Result<ExitCode> {
         let Some(copy) = &salvage.copy else {
             return write(&command, (&*database, &*database), key, &mut salvage).await;
         };
-        let url = format!("sqlite://{}", copy.data_dir().join("threadkeep.db").display());
+        let url = embedded_url(copy.data_dir(), false)?;
         let copy =
             open_existing_as(&command.database, |config| StorageConfig { url, objects, ..config });
         let copy = copy.await?;

@@ -136,7 +136,7 @@ pub(super) fn storage_config(
 }
 
 /// The embedded database's URL; its folder is made for this user only, unless nothing is to be made.
-fn embedded_url(folder: &Path, may_create: bool) -> Result<String> {
+pub(super) fn embedded_url(folder: &Path, may_create: bool) -> Result<String> {
     let folder = std::path::absolute(folder).map_err(|error| io("--data-dir", &error))?;
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
