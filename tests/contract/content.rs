@@ -77,7 +77,7 @@ pub async fn equal_content_is_kept_once_in_a_scope_and_never_across_tenants(h: H
     assert_eq!(h.count("select count(distinct name) from chunks").await, 2 * chunks);
 }
 
-fn copy_of(source: &str, target: &str) -> CopyThread {
+pub fn copy_of(source: &str, target: &str) -> CopyThread {
     CopyThread {
         source: thread_id(source),
         target: thread_id(target),
@@ -181,7 +181,7 @@ pub async fn a_commit_planned_before_a_removal_is_planned_again(h: Harness) {
 }
 
 /// Another server on the same database.
-async fn second_server(h: &Harness) -> (Arc<dyn Storage>, GroupCommit) {
+pub async fn second_server(h: &Harness) -> (Arc<dyn Storage>, GroupCommit) {
     let storage = storage::open(&config(h.url())).await.unwrap();
     let queue = GroupCommit::start(&storage, &Arc::new(Clock::System));
     (storage, queue)

@@ -1,22 +1,17 @@
 //! Tests which batches PostgreSQL writes with the lean statement, and that it trusts nothing that a server remembers of a thread: whatever
 //! another server did to the thread meanwhile, the commit ends as the full statement ends it.
 
-use std::sync::Arc;
-
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusRecorder};
 use threadkeep::domain::checkpoints::checkpoint::{Commit, Op, View};
-use threadkeep::domain::checkpoints::group_commit::GroupCommit;
 use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::checkpoints::service::write;
-use threadkeep::domain::clock::Clock;
-use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::storage::{CopyThread, DeleteThread, Outcome, Storage};
+use threadkeep::domain::storage::{DeleteThread, Outcome};
 use threadkeep::domain::threads::retention::Rule;
-use threadkeep::domain::threads::thread::LeaseRequest;
-use threadkeep::storage;
 
 use crate::commands::{Put, Writes};
-use crate::harness::{Harness, NEVER, commit, config, masters, pruning, thread_id, values};
+use crate::conditions::request;
+use crate::content::{copy_of, second_server};
+use crate::harness::{Harness, NEVER, commit, masters, pruning, thread_id, values};
 
 /// How many batches a server wrote in each form.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -91,15 +86,6 @@ impl Counting {
         self.writes(vec![put.op()], expected).await;
         self.h.get(it.id.as_str()).await
     }
-
-    async fn another_server(&self) -> Arc<dyn Storage> {
-        storage::open(&config(self.h.url())).await.unwrap()
-    }
-}
-
-async fn write_by(another: &Arc<dyn Storage>, c: &Counting, commit: Commit) {
-    let queue = GroupCommit::start(another, &Arc::new(Clock::System));
-    write(&**another, &queue, &c.h.caller, &commit, NEVER).await.unwrap();
 }
 
 #[tokio::test]
@@ -176,11 +162,11 @@ async fn a_thread_that_another_server_made_again_is_another_one() {
     let c = Counting::start().await;
     c.puts(Put::new("1").sets("a", "1", "first life"), FULL).await;
     c.puts(Put::new("2").parent("1").carries("a", "1"), LEAN).await;
-    let another = c.another_server().await;
+    let (another, queue) = second_server(&c.h).await;
     let request = DeleteThread { thread_id: thread_id("t"), generation: None, fence: None };
     another.delete_thread(&c.h.caller, &request).await.unwrap();
     let made = commit("t", vec![Put::new("1").sets("a", "1", "second life").op()]);
-    write_by(&another, &c, made).await;
+    write(&*another, &queue, &c.h.caller, &made, NEVER).await.unwrap();
     let shown = c.puts(Put::new("2").parent("1").carries("a", "1"), REPEATED).await;
     assert_eq!(values(&shown)["a"], "second life");
     c.puts(Put::new("3").parent("2").carries("a", "1"), LEAN).await;
@@ -191,18 +177,12 @@ async fn a_copy_of_the_same_content_under_the_same_name_is_another_thread() {
     let c = Counting::start().await;
     c.puts(Put::new("1").sets("a", "1", "one"), FULL).await;
     c.puts(Put::new("2").parent("1").carries("a", "1"), LEAN).await;
-    let another = c.another_server().await;
-    let copy = |source: &str, target: &str| CopyThread {
-        source: thread_id(source),
-        target: thread_id(target),
-        idempotency: None,
-        full: None,
-    };
+    let (another, _) = second_server(&c.h).await;
     c.h.sql("create table first_epoch as select epoch from scopes").await;
-    another.copy_thread(&c.h.caller, &copy("t", "u")).await.unwrap();
+    another.copy_thread(&c.h.caller, &copy_of("t", "u")).await.unwrap();
     let request = DeleteThread { thread_id: thread_id("t"), generation: None, fence: None };
     another.delete_thread(&c.h.caller, &request).await.unwrap();
-    another.copy_thread(&c.h.caller, &copy("u", "t")).await.unwrap();
+    another.copy_thread(&c.h.caller, &copy_of("u", "t")).await.unwrap();
     // Only the key of the thread may differ: the scope is the one of before.
     c.h.sql("update scopes set epoch = (select epoch from first_epoch)").await;
     c.writes(vec![Writes::new("2", "t").write(0, "a", "x").op()], REPEATED).await;
@@ -218,7 +198,7 @@ async fn what_another_server_removed_is_not_named_again() {
     let c = Counting::start().await;
     c.puts(Put::new("1").sets("a", "1", "one").sets("b", "1", "kept"), FULL).await;
     c.puts(Put::new("2").parent("1").sets("a", "2", "two").carries("b", "1"), LEAN).await;
-    let another = c.another_server().await;
+    let (another, _) = second_server(&c.h).await;
     another.prune_threads(&c.h.caller, &pruning(&["t"], Rule::KEEP_LATEST)).await.unwrap();
     assert_eq!(c.h.all("t").await.len(), 1);
     // The epoch has risen: the first commit is repeated, the next is lean.
@@ -232,10 +212,10 @@ async fn what_another_server_removed_is_not_named_again() {
 async fn a_checkpoint_that_another_server_put_is_replaced_once() {
     let c = Counting::start().await;
     c.puts(Put::new("1").sets("a", "1", "one"), FULL).await;
-    let another = c.another_server().await;
+    let (another, queue) = second_server(&c.h).await;
     let theirs = Put::new("2").parent("1").sets("a", "2", "theirs").carries("b", "1");
     let theirs = commit("t", vec![theirs.op()]);
-    write_by(&another, &c, theirs).await;
+    write(&*another, &queue, &c.h.caller, &theirs, NEVER).await.unwrap();
     // A child takes what the parent has now.
     let child = c.puts(Put::new("3").parent("2").carries("a", "2"), LEAN).await;
     assert_eq!(values(&child)["a"], "theirs");
@@ -248,15 +228,8 @@ async fn a_checkpoint_that_another_server_put_is_replaced_once() {
 async fn a_lease_and_an_owner_of_another_server_hold() {
     let c = Counting::start().await;
     c.puts(Put::new("1").sets("a", "1", "one"), FULL).await;
-    let another = c.another_server().await;
-    let request = LeaseRequest {
-        thread_id: thread_id("t"),
-        holder: LeaseHolder::new("another").unwrap(),
-        fence: None,
-        ttl_seconds: 60,
-        full: None,
-    };
-    let lease = another.acquire_lease(&c.h.caller, &request).await.unwrap();
+    let (another, _) = second_server(&c.h).await;
+    let lease = another.acquire_lease(&c.h.caller, &request("another", None)).await.unwrap();
     let put = |id: &str| commit("t", vec![Put::new(id).sets("a", "2", id).op()]);
     let (outcomes, forms) = c.batch(vec![put("2")]).await;
     assert_eq!((&outcomes[..], forms), (&[Outcome::LeaseHeld][..], REPEATED));
