@@ -18,7 +18,7 @@ use crate::matrix::{NOBODYS, THREAD, World, post};
 use crate::matrix_snapshots;
 use crate::matrix_world::fill;
 use crate::ownership::open;
-use crate::server::Answer;
+use crate::server::{Answer, Server};
 use crate::support::postgres;
 use crate::tokens::text;
 
@@ -112,6 +112,8 @@ fn by_prefix() -> Value {
 struct Side {
     world: World,
     credential: String,
+    /// The key of the whole tenant of the credential.
+    of_tenant: String,
 }
 
 impl Side {
@@ -137,7 +139,25 @@ impl Side {
         if has_more {
             fill(server, &world.ann, "ann", NOBODYS, content).await;
         }
-        Self { world, credential }
+        let of_tenant = if kind == Kind::OtherTenant { &world.globex } else { &world.acme }.clone();
+        let before = last_report(server, &of_tenant, OWN).await;
+        post(server, &of_tenant, "/v1/retention/run", &json!({"thread_id": OWN})).await.ok();
+        await_report(server, &of_tenant, OWN, &before).await;
+        Self { world, credential, of_tenant }
+    }
+
+    /// A background task works on rounds of retention: the calls after it see the same on both sides when its report is there.
+    async fn ask_to_the_end(&self, step: &Step) -> Answer {
+        let server = &self.world.server;
+        if !step.begins_round() {
+            return self.ask(&step.call).await;
+        }
+        let before = last_report(server, &self.of_tenant, step.target).await;
+        let answer = self.ask(&step.call).await;
+        if answer.status == 200 && answer.json()["policies"] != 0 {
+            await_report(server, &self.of_tenant, step.target, &before).await;
+        }
+        answer
     }
 
     /// Asks again where the server did nothing: on a machine with much to do it may not have read its keys for a while.
@@ -165,6 +185,22 @@ impl Side {
             }
         }
     }
+}
+
+/// The id of the newest report of a thread's policy.
+async fn last_report(server: &Server, reader: &str, thread: &str) -> Value {
+    let path = format!("/v1/retention/reports?thread_id={thread}&limit=1");
+    let answer = server.get_with(&path, &[("x-api-key", reader)]).await;
+    answer.ok().json()["reports"][0]["report_id"].clone()
+}
+
+async fn await_report(server: &Server, reader: &str, thread: &str, before: &Value) {
+    let is_new = async {
+        while last_report(server, reader, thread).await == *before {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), is_new).await.expect("no report of a round");
 }
 
 async fn mint(world: &World, body: &Value) -> String {
@@ -197,7 +233,7 @@ struct Comparison {
 impl Comparison {
     async fn ask(&mut self, step: &Step) {
         let [first, second] =
-            [self.sides[0].ask(&step.call).await, self.sides[1].ask(&step.call).await];
+            [self.sides[0].ask_to_the_end(step).await, self.sides[1].ask_to_the_end(step).await];
         self.asked += 1;
         let [one, other] = [seen(&first), seen(&second)];
         let is_named = step.may_be_taken && NAMED_EXCEPTIONS.iter().any(|it| other.contains(it));

@@ -64,6 +64,10 @@ impl Step {
         self.operation_begins(&REMOVES)
     }
 
+    pub fn begins_round(&self) -> bool {
+        self.operation_begins(&["run_retention"])
+    }
+
     pub fn changes(&self) -> bool {
         !self.only_reads() && !self.removes()
     }
