@@ -117,7 +117,7 @@ def test_a_restart_under_agents_in_threads(own_server: Server, transport: str) -
         check(graph, store, outcomes, errors)
 
 
-@pytest.mark.parametrize("transport", ["pyreqwest", "stdlib"])
+@pytest.mark.parametrize("transport", ["asyncio", "pyreqwest", "stdlib"])
 async def test_a_restart_under_agents_in_one_event_loop(own_server: Server, transport: str) -> None:
     key, begun = own_server.new_key(), threading.Event()
     errors: list[Exception] = []

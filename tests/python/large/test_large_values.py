@@ -17,7 +17,7 @@ SIZES = [9 * MIB, 20 * MIB]
 METADATA: CheckpointMetadata = {"source": "loop", "step": 1, "parents": {}}
 
 
-@pytest.fixture(params=["pyreqwest", "stdlib"])
+@pytest.fixture(params=["asyncio", "pyreqwest", "stdlib"])
 def each_core(request: pytest.FixtureRequest, server: Server, api_key: str) -> ThreadkeepSaver:
     """A saver on each HTTP core; the suites' own has the usual one."""
     return ThreadkeepSaver(server.url, api_key=api_key, transport=request.param)

@@ -20,7 +20,7 @@ def lengths(texts: list[str]) -> list[list[float]]:
     return [[float(len(text)), 1.0] for text in texts]
 
 
-@pytest.mark.parametrize("transport", ["pyreqwest", "stdlib"])
+@pytest.mark.parametrize("transport", ["asyncio", "pyreqwest", "stdlib"])
 @pytest.mark.parametrize("name", COPIES)
 async def test_a_copy_of_a_store_works(
     server: Server, api_key: str, name: str, transport: str
