@@ -92,8 +92,7 @@ impl Authenticator {
         let read_at = Instant::now();
         let all = storage.load_credentials().await?;
         let (outdated, reopens) = (watch::Sender::new(all.needs_master_key), false);
-        let set = Arc::new(CredentialSet::new(all));
-        let known = RwLock::new(Known { set, read_at });
+        let known = RwLock::new(Known { set: Arc::new(CredentialSet::new(all)), read_at });
         let (reread, lookups) = (Mutex::default(), Mutex::default());
         Ok(Self { listen, issuers, reopens, storage, clock, known, outdated, reread, lookups })
     }
@@ -316,6 +315,7 @@ impl Authenticator {
         match lookups.begin(hash, self.clock.now()) {
             Verdict::LookUp => {}
             Verdict::Unknown => return Ok(set),
+            Verdict::TooMany => return Err(Refusal::TooManyLookups),
             Verdict::Failed => return Err(Refusal::Stale),
         }
         let failed = |error| {

@@ -28,8 +28,10 @@ struct Lookup {
 pub enum Verdict {
     /// Look it up, then tell [`Lookups::answered`].
     LookUp,
-    /// It was not there within the last second, or there were too many look-ups: the next poll decides.
+    /// It was not there within the last second.
     Unknown,
+    /// There were too many look-ups of others: nothing is known about it.
+    TooMany,
     /// It was looked up within the last second, and the storage did not answer.
     Failed,
 }
@@ -43,7 +45,7 @@ impl Lookups {
             return if last.failed { Verdict::Failed } else { Verdict::Unknown };
         }
         if self.recent.len() >= LOOKUPS_MAX {
-            return Verdict::Unknown;
+            return Verdict::TooMany;
         }
         self.recent.push_back(Lookup { hash: *hash, at: now, failed: true });
         Verdict::LookUp
@@ -70,7 +72,7 @@ mod tests {
             lookups.answered(&hash(at));
             assert_eq!(lookups.begin(&hash(at), WINDOW - 1), Verdict::Unknown);
         }
-        assert_eq!(lookups.begin(&hash(99), WINDOW - 1), Verdict::Unknown);
+        assert_eq!(lookups.begin(&hash(99), WINDOW - 1), Verdict::TooMany);
         assert_eq!(lookups.begin(&hash(99), WINDOW), Verdict::LookUp);
         assert_eq!(lookups.begin(&hash(99), WINDOW), Verdict::Failed, "no answer came yet");
         assert_eq!(lookups.begin(&hash(0), WINDOW), Verdict::LookUp);

@@ -42,4 +42,7 @@ pub enum Refusal {
     ForbiddenForwarding,
     #[error("the keys could not be read for a while; try again")]
     Stale,
+    /// It may be the key of somebody, made just now.
+    #[error("the key is not known yet, and too many unknown keys were looked up; try again")]
+    TooManyLookups,
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use threadkeep::auth::secret::Secret;
 
 use crate::memory::Memory;
 use crate::server::{JSON, Server, add_key};
@@ -117,6 +118,21 @@ async fn keys_that_cannot_be_read_for_five_seconds_close_the_server_and_open_it_
     tokio::time::sleep(Duration::from_millis(2_100)).await;
     assert_eq!(whoami(&server, "x-api-key", &keys[0]).await.0, 200);
     server.get("/readyz").await.ok();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_key_among_many_unknown_ones_is_told_to_come_again() {
+    let (server, _) = Server::with_keys(&["acme"]).await;
+    let ask = async |key: &str| server.get_with("/v1/whoami", &[("x-api-key", key)]).await;
+    for _ in 0..20 {
+        ask(Secret::random().text()).await.assert_problem(401, "unauthorized");
+    }
+    let key = add_key(&server.storage, "globex");
+    let answer = ask(&key).await;
+    answer.assert_problem(503, "unavailable");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    tokio::time::sleep(Duration::from_millis(2_100)).await;
+    assert_eq!(whoami(&server, "x-api-key", &key).await, (200, "globex".to_owned()));
 }
 
 #[tokio::test]

@@ -383,7 +383,7 @@ impl From<Refusal> for Problem {
             Refusal::ForbiddenHost => Code::ForbiddenHost,
             Refusal::ForbiddenOrigin => Code::ForbiddenOrigin,
             Refusal::ForbiddenForwarding => Code::ForbiddenForwarding,
-            Refusal::Stale | Refusal::IssuerAway => Code::Unavailable,
+            Refusal::Stale | Refusal::TooManyLookups | Refusal::IssuerAway => Code::Unavailable,
         };
         Self::new(code, refusal.to_string())
     }
