@@ -7,6 +7,7 @@ import time
 import uuid
 from typing import Any
 
+from cpu import CAN_MEASURE, Cpu, Meter, median_cpu
 from measure import Call, Goal, Row, Timed, in_turns, median, millis, per_second, row, timed
 from sides import OURS, SIDES, THEIRS, Field
 from workloads import CHANNELS, checkpoint, config, writes
@@ -14,6 +15,8 @@ from workloads import CHANNELS, checkpoint, config, writes
 GOALS: dict[str, dict[str, Goal]] = {
     "put": {"p50": Goal(at_most=0.8), "shared": Goal(at_least=6)},
 }
+SERVER_BUDGET = 150e-6
+"""Seconds of CPU that the server may use for a small call."""
 ALONE, SHARED, APART = "1 task", "tasks on one saver", "tasks with a saver each"
 
 
@@ -22,24 +25,35 @@ async def calls(field: Field, *, rounds: int, number: int, tasks: int) -> list[R
     for kind in ("put", "put_writes", "get_tuple"):
         for setting in (ALONE, SHARED, APART):
             found: dict[str, list[Timed]] = {side: [] for side in SIDES}
+            used: dict[str, list[Cpu]] = {side: [] for side in SIDES}
             # The first round of each side warms it up and is not counted.
             for counted, side in enumerate(in_turns(SIDES, rounds + 1)):
                 count = 1 if setting == ALONE else tasks
                 share = number if setting == ALONE else max(1, 2 * number // tasks)
                 savers = tasks if setting == APART else 1
-                result = await _round(field, side, kind, (count, share), savers)
+                result, cpu = await _round(field, side, kind, (count, share), savers)
                 if counted >= len(SIDES):
                     found[side].append(result)
+                    used[side].append(cpu)
             rows += _rows(kind, setting, tasks, {side: median(found[side]) for side in SIDES})
+            if CAN_MEASURE and setting != APART:
+                name = f"{kind}, 1 task" if setting == ALONE else f"{kind}, {tasks} {setting}"
+                rows += _cpu_rows(name, {side: median_cpu(used[side]) for side in SIDES})
     return rows
 
 
-async def _round(field: Field, side: str, kind: str, load: tuple[int, int], savers: int) -> Timed:
+async def _round(
+    field: Field, side: str, kind: str, load: tuple[int, int], savers: int
+) -> tuple[Timed, Cpu]:
+    """Times of the calls, and the CPU that one of them used."""
     threads = [str(uuid.uuid4()) for _ in range(load[0])]
     async with field.savers(side, savers) as made:
         # Each saver has opened its connection before it is timed.
         parents = [await _begin(made[at % savers], thread) for at, thread in enumerate(threads)]
-        return await timed(_call(kind, made, threads, parents), *load)
+        call = _call(kind, made, threads, parents)
+        meter = Meter(field.server.pid, field.databases.pid)
+        result = await timed(call, *load)
+        return result, meter.used().of_one(load[0] * load[1])
 
 
 async def _begin(saver: Any, thread: str) -> Any:
@@ -80,6 +94,20 @@ def _rows(kind: str, setting: str, tasks: int, found: dict[str, Timed]) -> list[
     return [
         row(f"{kind}, {tasks} {setting}", ours.rate, theirs.rate, per_second, goal),
         row(f"{kind}, {tasks} {setting}, p99", ours.p99, theirs.p99, millis),
+    ]
+
+
+def _cpu_rows(name: str, used: dict[str, Cpu]) -> list[Row]:
+    """The reference has no server in between: that one is compared with its budget."""
+    ours, theirs = used[OURS], used[THEIRS]
+    budget = Goal(at_most=1)
+    return [
+        row(f"{name}, CPU of the client", ours.client, theirs.client, millis),
+        row(
+            f"{name}, CPU of the server and its budget", ours.server, SERVER_BUDGET, millis, budget
+        ),
+        row(f"{name}, CPU of PostgreSQL", ours.postgres, theirs.postgres, millis),
+        row(f"{name}, CPU of all parts", ours.total(), theirs.client + theirs.postgres, millis),
     ]
 
 

@@ -114,6 +114,12 @@ class Postgres(Databases):
                 **self._identity(),
             )
 
+    @property
+    def pid(self) -> int:
+        """Of the postmaster."""
+        assert self.process is not None
+        return self.process.pid
+
     def _answers(self) -> bool:
         try:
             self.run("select 1")
