@@ -114,16 +114,28 @@ def pyreqwest_async(port: int) -> AsyncPost:
     return post
 
 
-def asyncio_transport(port: int) -> AsyncPost:
-    """The package's own."""
+def own_sockets(port: int) -> Any:
+    """The core of the package for plain HTTP."""
     from threadkeep.http.settings import settings_of
-    from threadkeep.http.transport import Request, open_transport
+    from threadkeep.http.transport import open_transport
 
-    core = open_transport(settings_of(f"http://127.0.0.1:{port}", None, transport="asyncio"))
-    request = Request("POST", "/", BODY)
+    return open_transport(settings_of(f"http://127.0.0.1:{port}", None, transport="asyncio"))
 
-    async def post() -> bytes:
-        return bytes((await core.asend(request)).body)
+
+def asyncio_sync(port: int) -> Post:
+    from threadkeep.http.transport import Request
+
+    core, request = own_sockets(port), Request("POST", "/", BODY)
+    return lambda: core.send(request).body
+
+
+def asyncio_async(port: int) -> AsyncPost:
+    from threadkeep.http.transport import Request
+
+    core, request = own_sockets(port), Request("POST", "/", BODY)
+
+    async def post() -> Any:
+        return (await core.asend(request)).body
 
     return post
 
@@ -214,6 +226,7 @@ def main() -> None:
     port = ports.get()
     print("| core | one caller, µs | 16 callers, calls/s |\n|---|---|---|")
     for name, make in (
+        ("asyncio, sync", asyncio_sync),
         ("pyreqwest, sync", pyreqwest_sync),
         ("http.client, sync", http_client),
         ("urllib3, sync", urllib3),
@@ -225,7 +238,7 @@ def main() -> None:
         except ImportError as missing:
             print(f"| {name} | {missing} | |")
     for name, make_async in (
-        ("asyncio", asyncio_transport),
+        ("asyncio, async", asyncio_async),
         ("pyreqwest, async", pyreqwest_async),
         ("aiohttp, async", aiohttp),
         ("http.client in threads, async", http_client_in_threads),

@@ -1,8 +1,8 @@
-"""The HTTP core for coroutines: sends on their own event loop, without a thread in between.
+"""The HTTP core without threads: coroutines send on their own event loop, blocking calls in theirs.
 
-It speaks plain HTTP without a proxy; everything else goes through another core: blocking calls,
-`https://`, proxies, and loops that cannot watch a socket. A connection belongs to no loop: while
-nobody uses it, it is a socket that no loop knows of.
+It speaks plain HTTP without a proxy; everything else goes through another core: `https://`,
+proxies, and loops that cannot watch a socket. A connection belongs to no loop and no thread: while
+nobody uses it, it is a socket that does not block and that no loop knows of.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 import math
 import socket
 import threading
+import time
 import weakref
 import zlib
 from collections.abc import Callable
@@ -18,7 +19,13 @@ from urllib.parse import urlsplit
 
 from threadkeep.http.answers import AnswerReader, BrokenAnswerError
 from threadkeep.http.settings import CONNECT_SECONDS_MAX, Settings
-from threadkeep.http.stdlib_transport import close_all, detail_of, is_readable, proxy_of
+from threadkeep.http.stdlib_transport import (
+    close_all,
+    detail_of,
+    is_readable,
+    is_ready,
+    proxy_of,
+)
 from threadkeep.http.transport import (
     Answer,
     Limits,
@@ -64,7 +71,15 @@ class AsyncioTransport:
         weakref.finalize(self, close_all, self._idle)
 
     def send(self, request: Request, limits: Limits | None = None) -> Answer:
-        return self._others().send(request, limits)
+        seconds = self._settings.seconds if limits is None else limits.seconds
+        sock = self._take() or _connected(self._address, min(CONNECT_SECONDS_MAX, seconds))
+        exchange = _Exchange(sock, self._bytes_of(request, limits))
+        reader: AnswerReader | None = None
+        try:
+            reader = exchange.answered(seconds)
+        finally:
+            self._give_back(sock, exchange, reader)
+        return answer_of(reader)
 
     async def asend(self, request: Request, limits: Limits | None = None) -> Answer:
         loop = asyncio.get_running_loop()
@@ -74,16 +89,12 @@ class AsyncioTransport:
         sock = self._take()
         if sock is None:
             sock = await self._connected(loop, min(CONNECT_SECONDS_MAX, seconds))
-        exchange = _Exchange(loop, sock, self._bytes_of(request, limits))
-        keeps = False
+        exchange = _LoopExchange(loop, sock, self._bytes_of(request, limits))
+        reader: AnswerReader | None = None
         try:
-            reader = await exchange.answered(seconds)
-            keeps = reader.leaves_connection and exchange.is_sent
+            reader = await exchange.aanswered(seconds)
         finally:
-            if keeps and len(self._idle) < IDLE_MAX:
-                self._idle.append(sock)
-            else:
-                sock.close()
+            self._give_back(sock, exchange, reader)
         return answer_of(reader)
 
     def close(self) -> None:
@@ -111,11 +122,21 @@ class AsyncioTransport:
             sock.close()
         return None
 
+    def _give_back(
+        self, sock: socket.socket, exchange: _Exchange, reader: AnswerReader | None
+    ) -> None:
+        """`reader` has the whole answer; None: there is none."""
+        keeps = reader is not None and reader.leaves_connection and exchange.is_sent
+        if keeps and len(self._idle) < IDLE_MAX:
+            self._idle.append(sock)
+        else:
+            sock.close()
+
     async def _connected(self, loop: asyncio.AbstractEventLoop, seconds: float) -> socket.socket:
         try:
             return await asyncio.wait_for(self._connect(loop), seconds)
         except (asyncio.TimeoutError, TimeoutError):
-            raise SendFailedError("the connection timed out", "unreached") from None
+            raise _not_connected() from None
 
     async def _connect(self, loop: asyncio.AbstractEventLoop) -> socket.socket:
         """To the first address of the host that takes it."""
@@ -151,14 +172,12 @@ class AsyncioTransport:
 
 
 class _Exchange:
-    """One request on a connection, and its answer. The loop watches the socket meanwhile."""
+    """One request on a connection that does not block, and its answer."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, data: bytes) -> None:
-        self._loop = loop
+    def __init__(self, sock: socket.socket, data: bytes) -> None:
         self._sock = sock
         self._unsent = memoryview(data)
         self._reader = AnswerReader()
-        self._done: asyncio.Future[None] = loop.create_future()
         self._broken: OSError | None = None
 
     @property
@@ -166,11 +185,64 @@ class _Exchange:
         """The whole request left: a server may refuse it before it ends."""
         return not self._unsent
 
-    async def answered(self, seconds: float) -> AnswerReader:
+    @property
+    def _is_writing(self) -> bool:
+        return not self.is_sent and self._broken is None
+
+    def answered(self, seconds: float) -> AnswerReader:
+        """Waits in this thread. Raises SendFailedError."""
+        until = time.monotonic() + seconds
+        self._write()
+        while not self._reader.is_whole:
+            left = max(0.0, until - time.monotonic())
+            if not is_ready(self._sock, left, writes=self._is_writing):
+                raise _too_late()
+            if self._is_writing:
+                self._write()
+            self._receive()
+        return self._reader
+
+    def _write(self) -> None:
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[self._sock.send(self._unsent) :]
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            # The answer may be there all the same.
+            self._broken = error
+
+    def _receive(self) -> None:
+        """What is there, if anything is. Raises SendFailedError."""
+        try:
+            data = self._sock.recv(RECEIVED_AT_ONCE)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            raise SendFailedError(detail_of(self._broken or error)) from error
+        try:
+            if data:
+                self._reader.feed(data)
+            else:
+                self._reader.end()
+        except BrokenAnswerError as error:
+            detail = detail_of(self._broken) if self._broken else str(error)
+            raise SendFailedError(detail) from error
+
+
+class _LoopExchange(_Exchange):
+    """The same for a coroutine. The loop watches the socket meanwhile."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, data: bytes) -> None:
+        super().__init__(sock, data)
+        self._loop = loop
+        self._done: asyncio.Future[None] = loop.create_future()
+
+    async def aanswered(self, seconds: float) -> AnswerReader:
         """Raises SendFailedError."""
         timer = None if seconds == math.inf else self._loop.call_later(seconds, self._late)
         self._write()
-        is_writing = not self.is_sent and self._broken is None
+        is_writing = self._is_writing
         self._loop.add_reader(self._sock, self._read)
         try:
             if is_writing:
@@ -184,46 +256,47 @@ class _Exchange:
                 timer.cancel()
         return self._reader
 
-    def _write(self) -> None:
-        try:
-            while self._unsent:
-                self._unsent = self._unsent[self._sock.send(self._unsent) :]
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            # The answer may be there all the same.
-            self._broken = error
-
     def _write_on(self) -> None:
         self._write()
-        if self.is_sent or self._broken is not None:
+        if not self._is_writing:
             self._loop.remove_writer(self._sock)
 
     def _read(self) -> None:
         try:
-            data = self._sock.recv(RECEIVED_AT_ONCE)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError as error:
-            self._fail(SendFailedError(detail_of(self._broken or error)))
-            return
-        try:
-            if data:
-                self._reader.feed(data)
-            else:
-                self._reader.end()
-        except BrokenAnswerError as error:
-            self._fail(SendFailedError(detail_of(self._broken) if self._broken else str(error)))
+            self._receive()
+        except SendFailedError as error:
+            self._fail(error)
             return
         if self._reader.is_whole and not self._done.done():
             self._done.set_result(None)
 
     def _late(self) -> None:
-        self._fail(SendFailedError("timed out", "silent"))
+        self._fail(_too_late())
 
     def _fail(self, error: SendFailedError) -> None:
         if not self._done.done():
             self._done.set_exception(error)
+
+
+def _connected(address: tuple[str, int], seconds: float) -> socket.socket:
+    """To the first address of the host that takes it, each within so many seconds."""
+    try:
+        sock = socket.create_connection(address, None if seconds == math.inf else seconds)
+    except TimeoutError:
+        raise _not_connected() from None
+    except OSError as error:
+        raise SendFailedError(detail_of(error), "unreached") from error
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setblocking(False)
+    return sock
+
+
+def _not_connected() -> SendFailedError:
+    return SendFailedError("the connection timed out", "unreached")
+
+
+def _too_late() -> SendFailedError:
+    return SendFailedError("timed out", "silent")
 
 
 def answer_of(reader: AnswerReader) -> Answer:

@@ -344,11 +344,17 @@ def _exchanged(
 
 def is_readable(sock: socket.socket) -> bool:
     """An idle connection with something to read was closed by the other side."""
+    return is_ready(sock, 0)
+
+
+def is_ready(sock: socket.socket, seconds: float, *, writes: bool = False) -> bool:
+    """Whether it can be read, or also written, within so many seconds."""
     if hasattr(select, "poll"):
         poll = select.poll()
-        poll.register(sock, select.POLLIN)
-        return bool(poll.poll(0))
-    return bool(select.select([sock], [], [], 0)[0])
+        poll.register(sock, select.POLLIN | select.POLLOUT if writes else select.POLLIN)
+        return bool(poll.poll(None if seconds == math.inf else math.ceil(seconds * 1000)))
+    ready = select.select([sock], [sock] if writes else [], [], _socket_seconds(seconds))
+    return bool(ready[0] or ready[1])
 
 
 def proxy_of(scheme: str, host: str) -> tuple[str, int] | None:

@@ -1,7 +1,7 @@
 """Defines the interface of an HTTP core, and chooses the core of a client.
 
-Coroutines send on their own event loop where the server is reached by plain HTTP. Everything else
-goes through `pyreqwest` where it can be imported. Where it cannot, the standard library's client is
+Where the server is reached by plain HTTP, calls use sockets of their own. Everything else goes
+through `pyreqwest` where it can be imported. Where it cannot, the standard library's client is
 used, which is always there; that is logged once per process. `transport` on every client names the
 one in use.
 """
@@ -127,7 +127,7 @@ def open_transport(settings: Settings) -> Transport:
 
 
 def _other_core(settings: Settings) -> Transport:
-    """For blocking calls, TLS and proxies."""
+    """For TLS, proxies and loops that cannot watch a socket."""
     from threadkeep.http.stdlib_transport import StdlibTransport
 
     if settings.transport == "stdlib":

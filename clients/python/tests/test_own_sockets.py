@@ -1,0 +1,131 @@
+"""The core with sockets of its own: requests that leave slowly, and answers that come before."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from raw_answers import answer
+from threadkeep.http.settings import settings_of
+from threadkeep.http.transport import Answer, Limits, Request, SendFailedError, open_transport
+
+LARGE = Request("POST", "/", bytes(32 << 20))
+"""More than the buffers of a socket take."""
+Send = Callable[[str, Request, float], Answer]
+
+
+def blocking(url: str, request: Request, seconds: float) -> Answer:
+    return open_transport(settings_of(url, None, transport="asyncio")).send(
+        request, Limits(seconds)
+    )
+
+
+def in_a_loop(url: str, request: Request, seconds: float) -> Answer:
+    core = open_transport(settings_of(url, None, transport="asyncio"))
+
+    async def call() -> Answer:
+        return await core.asend(request, Limits(seconds))
+
+    return asyncio.run(call())
+
+
+@contextmanager
+def reading(read: Callable[[socket.socket], None]) -> Iterator[str]:
+    """The address of a server that does so with each connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    read(connection)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+@pytest.fixture(params=[blocking, in_a_loop])
+def send(request: pytest.FixtureRequest) -> Send:
+    chosen: Send = request.param
+    return chosen
+
+
+def test_a_refusal_is_read_before_the_request_has_left(send: Send) -> None:
+    stop = threading.Event()
+
+    def refuses(connection: socket.socket) -> None:
+        connection.recv(1 << 16)
+        connection.sendall(answer(b"no", "413 No"))
+        stop.wait(60)
+
+    with reading(refuses) as url:
+        status = send(url, LARGE, 20).status
+        stop.set()
+    assert status == 413
+
+
+def test_a_request_leaves_as_fast_as_it_is_taken(send: Send) -> None:
+    received: list[int] = []
+
+    def slowly(connection: socket.socket) -> None:
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += connection.recv(1)
+        missing = len(LARGE.body or b"")
+        while missing:
+            time.sleep(0.001)
+            missing -= len(connection.recv(min(missing, 1 << 20)))
+        received.append(missing)
+        connection.sendall(answer(b"all"))
+
+    with reading(slowly) as url:
+        assert bytes(send(url, LARGE, 60).body) == b"all"
+    assert received == [0]
+
+
+@pytest.mark.parametrize("takes", [False, True], ids=["takes nothing", "answers nothing"])
+def test_a_server_that_stands_still_is_waited_for_as_long_as_said(send: Send, takes: bool) -> None:
+    stop = threading.Event()
+
+    def stands_still(connection: socket.socket) -> None:
+        if takes:
+            connection.recv(1 << 20)
+        stop.wait(60)
+
+    request = Request("POST", "/", b"x") if takes else LARGE
+    with reading(stands_still) as url:
+        begun = time.monotonic()
+        with pytest.raises(SendFailedError) as failed:
+            send(url, request, 0.3)
+        stop.set()
+    assert failed.value.kind == "silent"
+    assert time.monotonic() - begun >= 0.3
+
+
+def test_the_time_counts_in_all_and_not_from_byte_to_byte(send: Send) -> None:
+    def drips(connection: socket.socket) -> None:
+        connection.recv(1 << 20)
+        with contextlib.suppress(OSError):  # Nobody waits any more.
+            for byte in b"HTTP/1.1 200 OK\r\nx: " + b"y" * 10_000:
+                time.sleep(0.02)
+                connection.sendall(bytes([byte]))
+
+    with reading(drips) as url, pytest.raises(SendFailedError) as failed:
+        send(url, Request("GET", "/"), 0.5)
+    assert failed.value.kind == "silent"
+
+
+def test_nobody_who_listens_is_unreached(send: Send) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with pytest.raises(SendFailedError) as failed:
+        send(url, Request("GET", "/"), 5)
+    assert failed.value.kind == "unreached"
