@@ -95,7 +95,7 @@ def check(
         assert sorted(item.value["step"] for item in kept) == expected
 
 
-@pytest.mark.parametrize("transport", ["pyreqwest", "stdlib"])
+@pytest.mark.parametrize("transport", ["asyncio", "pyreqwest", "stdlib"])
 def test_a_restart_under_agents_in_threads(own_server: Server, transport: str) -> None:
     key, begun = own_server.new_key(), threading.Event()
     errors: list[Exception] = []
