@@ -110,13 +110,19 @@ def test_a_server_that_stands_still_is_waited_for_as_long_as_said(send: Send, ta
     assert time.monotonic() - begun >= 0.3
 
 
-def test_the_time_counts_in_all_and_not_from_byte_to_byte(send: Send) -> None:
+@pytest.mark.parametrize(
+    ("data", "pause"), [(b"y", 0.02), (bytes(1 << 16), 0)], ids=["drips", "floods"]
+)
+def test_the_time_counts_in_all_and_not_from_byte_to_byte(
+    send: Send, data: bytes, pause: float
+) -> None:
     def drips(connection: socket.socket) -> None:
         connection.recv(1 << 20)
         with contextlib.suppress(OSError):  # Nobody waits any more.
-            for byte in b"HTTP/1.1 200 OK\r\nx: " + b"y" * 10_000:
-                time.sleep(0.02)
-                connection.sendall(bytes([byte]))
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            while True:
+                time.sleep(pause)
+                connection.sendall(data)
 
     with reading(drips) as url, pytest.raises(SendFailedError) as failed:
         send(url, Request("GET", "/"), 0.5)

@@ -194,8 +194,8 @@ class _Exchange:
         until = time.monotonic() + seconds
         self._write()
         while not self._reader.is_whole:
-            left = max(0.0, until - time.monotonic())
-            if not is_ready(self._sock, left, writes=self._is_writing):
+            left = until - time.monotonic()
+            if left <= 0 or not is_ready(self._sock, left, writes=self._is_writing):
                 raise _too_late()
             if self._is_writing:
                 self._write()
