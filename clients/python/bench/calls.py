@@ -24,6 +24,7 @@ async def calls(field: Field, *, rounds: int, number: int, tasks: int) -> list[R
     rows = []
     for kind in ("put", "put_writes", "get_tuple"):
         for setting in (ALONE, SHARED, APART):
+            name = f"{kind}, {setting if setting == ALONE else f'{tasks} {setting}'}"
             found: dict[str, list[Timed]] = {side: [] for side in SIDES}
             used: dict[str, list[Cpu]] = {side: [] for side in SIDES}
             # The first round of each side warms it up and is not counted.
@@ -35,9 +36,8 @@ async def calls(field: Field, *, rounds: int, number: int, tasks: int) -> list[R
                 if counted >= len(SIDES):
                     found[side].append(result)
                     used[side].append(cpu)
-            rows += _rows(kind, setting, tasks, {side: median(found[side]) for side in SIDES})
+            rows += _rows(kind, setting, name, {side: median(found[side]) for side in SIDES})
             if CAN_MEASURE and setting != APART:
-                name = f"{kind}, 1 task" if setting == ALONE else f"{kind}, {tasks} {setting}"
                 rows += _cpu_rows(name, {side: median_cpu(used[side]) for side in SIDES})
     return rows
 
@@ -83,17 +83,17 @@ def _call(kind: str, savers: list[Any], threads: list[str], parents: list[Any]) 
     return {"put": put, "put_writes": put_writes, "get_tuple": get_tuple}[kind]
 
 
-def _rows(kind: str, setting: str, tasks: int, found: dict[str, Timed]) -> list[Row]:
+def _rows(kind: str, setting: str, name: str, found: dict[str, Timed]) -> list[Row]:
     goals, ours, theirs = GOALS.get(kind, {}), found[OURS], found[THEIRS]
     if setting == ALONE:
         return [
-            row(f"{kind}, 1 task, p50", ours.p50, theirs.p50, millis, goals.get("p50")),
-            row(f"{kind}, 1 task, p99", ours.p99, theirs.p99, millis),
+            row(f"{name}, p50", ours.p50, theirs.p50, millis, goals.get("p50")),
+            row(f"{name}, p99", ours.p99, theirs.p99, millis),
         ]
     goal = goals.get("shared") if setting == SHARED else None
     return [
-        row(f"{kind}, {tasks} {setting}", ours.rate, theirs.rate, per_second, goal),
-        row(f"{kind}, {tasks} {setting}, p99", ours.p99, theirs.p99, millis),
+        row(name, ours.rate, theirs.rate, per_second, goal),
+        row(f"{name}, p99", ours.p99, theirs.p99, millis),
     ]
 
 

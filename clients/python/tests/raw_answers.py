@@ -41,6 +41,29 @@ def serving(
     connection.
     """
     targets: list[str] = []
+
+    def answer_one(connection: socket.socket) -> None:
+        head = head_of(connection)
+        for _ in range(body_bytes):
+            connection.recv(1)
+        targets.append(head.split(b" ")[1].decode())
+        connection.sendall(answers(len(targets)))
+
+    with handling(answer_one) as url:
+        yield url, targets
+
+
+def head_of(connection: socket.socket) -> bytes:
+    """The head of a request, and nothing of its body."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        head += connection.recv(1)
+    return head
+
+
+@contextmanager
+def handling(handle: Callable[[socket.socket], None]) -> Iterator[str]:
+    """The address of a server that does so with each connection, one by one, and closes it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def serve() -> None:
@@ -50,18 +73,12 @@ def serving(
                 except OSError:
                     return
                 with connection:
-                    head = b""
-                    while b"\r\n\r\n" not in head:
-                        head += connection.recv(1)
-                    for _ in range(body_bytes):
-                        connection.recv(1)
-                    targets.append(head.split(b" ")[1].decode())
-                    connection.sendall(answers(len(targets)))
+                    handle(connection)
 
         thread = threading.Thread(target=serve)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}", targets
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             # Wakes the thread, which a close alone would not.
             listener.shutdown(socket.SHUT_RDWR)

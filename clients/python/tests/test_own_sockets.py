@@ -5,12 +5,11 @@ import contextlib
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
-from raw_answers import answer
+from raw_answers import answer, handling, head_of
 from threadkeep.http.settings import settings_of
 from threadkeep.http.transport import Answer, Limits, Request, SendFailedError, open_transport
 
@@ -34,24 +33,6 @@ def in_a_loop(url: str, request: Request, seconds: float) -> Answer:
     return asyncio.run(call())
 
 
-@contextmanager
-def reading(read: Callable[[socket.socket], None]) -> Iterator[str]:
-    """The address of a server that does so with each connection."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    read(connection)
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-
-
 @pytest.fixture(params=[blocking, in_a_loop])
 def send(request: pytest.FixtureRequest) -> Send:
     chosen: Send = request.param
@@ -66,7 +47,7 @@ def test_a_refusal_is_read_before_the_request_has_left(send: Send) -> None:
         connection.sendall(answer(b"no", "413 No"))
         stop.wait(60)
 
-    with reading(refuses) as url:
+    with handling(refuses) as url:
         status = send(url, LARGE, 20).status
         stop.set()
     assert status == 413
@@ -76,9 +57,7 @@ def test_a_request_leaves_as_fast_as_it_is_taken(send: Send) -> None:
     received: list[int] = []
 
     def slowly(connection: socket.socket) -> None:
-        head = b""
-        while b"\r\n\r\n" not in head:
-            head += connection.recv(1)
+        head_of(connection)
         missing = len(LARGE.body or b"")
         while missing:
             time.sleep(0.001)
@@ -86,7 +65,7 @@ def test_a_request_leaves_as_fast_as_it_is_taken(send: Send) -> None:
         received.append(missing)
         connection.sendall(answer(b"all"))
 
-    with reading(slowly) as url:
+    with handling(slowly) as url:
         assert bytes(send(url, LARGE, 60).body) == b"all"
     assert received == [0]
 
@@ -101,7 +80,7 @@ def test_a_server_that_stands_still_is_waited_for_as_long_as_said(send: Send, ta
         stop.wait(60)
 
     request = Request("POST", "/", b"x") if takes else LARGE
-    with reading(stands_still) as url:
+    with handling(stands_still) as url:
         begun = time.monotonic()
         with pytest.raises(SendFailedError) as failed:
             send(url, request, 0.3)
@@ -124,7 +103,7 @@ def test_the_time_counts_in_all_and_not_from_byte_to_byte(
                 time.sleep(pause)
                 connection.sendall(data)
 
-    with reading(drips) as url, pytest.raises(SendFailedError) as failed:
+    with handling(drips) as url, pytest.raises(SendFailedError) as failed:
         send(url, Request("GET", "/"), 0.5)
     assert failed.value.kind == "silent"
 
