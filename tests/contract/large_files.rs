@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use sqlx::{Connection, Executor, PgConnection};
+use threadkeep::domain::clock::Micros;
 use threadkeep::domain::files::dialect::Dialect;
 use threadkeep::domain::files::head::FileHead;
 use threadkeep::domain::files::moving::{MoveFile, Moved};
@@ -15,11 +17,13 @@ use threadkeep::domain::tenants::erasure::{More, Stage};
 use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::domain::{Conflict, Error, Result};
 
+use crate::connections::{WAIT_FOR_A_LOCK, until};
 use crate::contents::{Files, noise, nothing_is_left, place, put, sound};
 use crate::harness::{Harness, NEVER};
-use crate::store::{address, granted, namespace};
+use crate::store::{START, address, granted, namespace};
 
 const LARGE: usize = (5 << 20) + 17;
+const HOUR: Micros = 3_600 * 1_000_000;
 const ANN: [&str; 2] = ["ann", "workspace"];
 const BOB: [&str; 2] = ["bob", "workspace"];
 
@@ -276,4 +280,41 @@ pub async fn a_value_over_256_kib_is_read_at_a_place_of_the_cpu_pool_and_a_small
     }
     drop(places);
     assert_eq!(large.await.unwrap(), noise(3, 300 << 10));
+}
+
+/// A collection that comes before the replacement has ended waits for it: else it would remove the note of what was replaced, and
+/// the chunks would stay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collection_waits_for_a_part_that_is_being_replaced() {
+    let h = Harness::postgres().await;
+    let files = Files::on(&h).await;
+    let id = files.uploads.begin(&files.store.caller, &place("/a.bin")).await.unwrap();
+    files.send(id, 1, b"the first time").await.unwrap();
+    h.sql(
+        "insert into garbage (tenant, thread_key, scope_id, created_at)
+        select tenant, scope_id, scope_id, 1 from contents",
+    )
+    .await;
+    // Stops the replacement after it has dropped the slices of the first part.
+    let mut pause = PgConnection::connect(h.url()).await.unwrap();
+    pause.execute("begin; select 1 from content_parts for update").await.unwrap();
+    let replace = async { files.send(id, 1, b"the second time").await.unwrap() };
+    let collect = async {
+        until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 1).await;
+        let mut sweep = std::pin::pin!(h.storage.sweep(START + 2 * HOUR));
+        let is_done = tokio::select! {
+            done = &mut sweep => { done.unwrap(); true }
+            () = until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 2) => false,
+        };
+        pause.execute("rollback").await.unwrap();
+        if !is_done {
+            sweep.await.unwrap();
+        }
+    };
+    tokio::join!(replace, collect);
+
+    files.show(id, "/a.bin").await.unwrap();
+    assert_eq!(files.read("/a.bin").await.unwrap(), b"the second time");
+    h.storage.sweep(START + 2 * HOUR).await.unwrap();
+    sound(&h).await;
 }

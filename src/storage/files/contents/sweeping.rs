@@ -33,10 +33,11 @@ const DROP: [&str; 3] = [
     "delete from content_slices where tenant = $1 and content_id = $2",
 ];
 
-/// The chunks go with a collection of the scope, an hour later at the earliest.
+/// The chunks go with a collection of the scope, an hour later at the earliest. An entry that is there stays locked: a collection
+/// that removed it before this transaction ends would not see what the transaction drops.
 const LEAVE: &str = "
 insert into garbage (tenant, thread_key, scope_id, created_at) values ($1, $2, $2, $3)
-on conflict (tenant, thread_key) do nothing";
+on conflict (tenant, thread_key) do update set scope_id = excluded.scope_id where false";
 
 /// Removes what nothing has used or shown for a day.
 ///
@@ -129,6 +130,8 @@ pub(super) async fn discard_part(
     };
     let scope_id = row.integer(0)?;
     lock_scope(&mut *access, engine.dialect(), tenant, scope_id).await?;
+    // As the end of the upload does, which drops the same slices.
+    access.rows(&engine.dialect().fill(LOCKED), &place).await?;
     let dropped = access.rows(DROP_PART, &[&place[..], &[attempt.into()]].concat()).await?;
     leave_chunks(&mut *access, tenant, &dropped, now).await?;
     access.end().await?;
