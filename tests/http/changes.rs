@@ -11,6 +11,7 @@ use threadkeep::domain::limits::LIMITS;
 use tokio::time::{Instant, timeout};
 use tower::ServiceExt as _;
 
+use crate::bodies::fill;
 use crate::server::{HOST, JSON, Server};
 use crate::tokens::{Fleet, SECOND, text};
 
@@ -331,4 +332,49 @@ async fn odd_questions_are_refused() {
     let headers = [("accept", JSON)];
     server.get_with(FEED, &headers).await.assert_problem(406, "not_acceptable");
     server.get_with(FEED, &[("accept", "text/event-stream, */*;q=0.1")]).await.ok();
+}
+
+/// Until the count of held bytes is what is wanted.
+async fn held(server: &Server, is_wanted: impl Fn(u64) -> bool) -> u64 {
+    let look = async {
+        while !is_wanted(server.app.shares.held_bytes()) {
+            tokio::task::yield_now().await;
+        }
+        server.app.shares.held_bytes()
+    };
+    timeout(Duration::from_secs(20), look).await.expect("the ledger comes to what is wanted")
+}
+
+#[tokio::test]
+async fn events_count_in_the_ledger_until_they_are_taken() {
+    let server = Server::keyless().await;
+    let mut stream = Stream::open(&server, "", &[]).await;
+    assert_eq!(stream.next().await.unwrap().name, "ready");
+    let between = server.app.shares.held_bytes();
+    put(&server, &["a"], "first").await;
+    put(&server, &["a"], "second").await;
+    let waiting = held(&server, |it| it > between + 200).await;
+    assert!(waiting < between + 2_000, "{waiting}");
+    for key in ["first", "second"] {
+        assert_eq!(stream.change().await["key"], key);
+    }
+    assert_eq!(held(&server, |it| it <= between).await, between);
+    drop(stream);
+    held(&server, |it| it == 0).await;
+}
+
+#[tokio::test]
+async fn a_stream_for_which_there_is_no_room_ends_with_a_reason() {
+    let server = Server::keyless().await;
+    // Not for the end of a stream; for that, and for no event.
+    let mut others = fill(&server, 100);
+    server.get(FEED).await.assert_problem(503, "overloaded");
+    others.clear();
+    others.extend(fill(&server, 260));
+    let mut stream = Stream::open(&server, "", &[]).await;
+    let end = stream.next().await.unwrap().told();
+    assert_eq!(end, ("end".to_owned(), json!({"code": "overloaded"})));
+    assert_eq!(stream.next().await, None);
+    others.clear();
+    held(&server, |it| it == 0).await;
 }

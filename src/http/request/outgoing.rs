@@ -199,6 +199,17 @@ impl Sender {
         }
     }
 
+    /// Resolves when nobody takes it any more.
+    pub async fn left(&self) {
+        loop {
+            let taken = self.queue.taken.notified();
+            if self.is_ended() {
+                return;
+            }
+            taken.await;
+        }
+    }
+
     /// Puts them in, with their share.
     pub fn put(&self, bytes: &[u8], held: &mut Held) {
         let pieces = cut(bytes, held);

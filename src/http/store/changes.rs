@@ -2,28 +2,27 @@
 //!
 //! **Invariant:** the credential is checked again every second: a stream ends with the credential that opened it.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri, header};
 use axum::response::{IntoResponse as _, Response};
-use bytes::Bytes;
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::authenticator::{Authenticator, Identity};
 use crate::domain::Error;
+use crate::domain::scheduling::shares::Held;
 use crate::domain::store::feed::{Change, Position, Watched};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::subscription::{Step, Subscription};
 use crate::http::request::call::{Answer, Holder, presented_key};
 use crate::http::request::cursor;
+use crate::http::request::outgoing::{self, Sender};
 use crate::http::request::problem::{Code, Problem};
 use crate::http::threads::handlers::query_of;
 
@@ -35,8 +34,8 @@ const CHECK_EVERY: Duration = Duration::from_secs(1);
 const BEAT_EVERY: Duration = Duration::from_secs(15);
 /// Who takes nothing for this long has left.
 const STALL_MAX: Duration = Duration::from_mins(1);
-/// Chunks on their way to the socket.
-const CHUNKS_MAX: usize = 2;
+/// Held from the beginning, so that a stream that finds no room for changes can say why it ends.
+const END_BYTES: usize = 256;
 
 /// Follow changes
 ///
@@ -55,6 +54,7 @@ const CHUNKS_MAX: usize = 2;
         (status = 200, description = "Events until either side ends them", content_type = "text/event-stream", body = String,
             example = "id: WyJj\nevent: change\ndata: {\"namespace\":[\"ann\",\"memories\"],\"key\":\"likes\",\"version\":2,\"kind\":\"put\"}\n\n"),
         (status = 410, description = "`position_gone`"),
+        (status = 503, description = "`overloaded`"),
     ),
 )]
 pub async fn follow(
@@ -72,8 +72,10 @@ pub async fn follow(
         identity.pass.minter(),
         identity.caller.subject.as_deref().unwrap_or_default()
     );
+    let mut held = app.shares.account(identity.holder()).open();
+    held.grow(END_BYTES)?;
     let subscription = app.feeds.follow(&identity.caller, &holder, watched, asked.after).await?;
-    let (events, mut chunks) = mpsc::channel(CHUNKS_MAX);
+    let (events, body) = outgoing::channel(&held);
     let follower = Follower {
         authenticator: Arc::clone(&app.authenticator),
         key: presented_key(&headers).map(str::to_owned),
@@ -81,18 +83,16 @@ pub async fn follow(
         subscription,
         closed: app.feeds.closed(),
         events,
+        held,
     };
     tokio::spawn(follower.run());
-    let body = futures::stream::poll_fn(move |context| {
-        chunks.poll_recv(context).map(|it| it.map(Ok::<Bytes, Infallible>))
-    });
     let headers = [
         (header::CONTENT_TYPE.as_str(), EVENT_STREAM),
         (header::CACHE_CONTROL.as_str(), "no-store"),
         // A proxy must not gather events.
         ("x-accel-buffering", "no"),
     ];
-    Ok((headers, Body::from_stream(body)).into_response() as Response)
+    Ok((headers, body).into_response() as Response)
 }
 
 /// What the query may have.
@@ -143,21 +143,28 @@ struct Follower {
     identity: Identity,
     subscription: Subscription,
     closed: watch::Receiver<bool>,
-    events: mpsc::Sender<Bytes>,
+    events: Sender,
+    /// What the end of the stream takes, and nothing else between two events.
+    held: Held,
 }
 
 impl Follower {
     /// Until either side leaves.
     async fn run(mut self) {
-        let end = self.tell().await;
-        if let Some(code) = end {
-            self.send(format!("event: end\ndata: {}\n\n", json!({"code": code}))).await;
+        if let Some(code) = self.tell().await {
+            let text = format!("event: end\ndata: {}\n\n", json!({"code": code}));
+            if self.is_taken().await {
+                self.events.put(text.as_bytes(), &mut self.held);
+            }
         }
+        self.events.end();
     }
 
     /// Why the server ends it; None: the caller has left.
     async fn tell(&mut self) -> Option<&'static str> {
-        self.send(self.event("ready", "{}")).await.then_some(())?;
+        if let Err(end) = self.send(&self.event("ready", "{}")).await {
+            return end;
+        }
         let (mut checked_at, mut told_at) = (Instant::now(), Instant::now());
         loop {
             if checked_at.elapsed() >= CHECK_EVERY {
@@ -172,7 +179,7 @@ impl Follower {
             let step = tokio::select! {
                 step = self.subscription.next(CHECK_EVERY) => step,
                 _ = self.closed.changed() => continue,
-                () = self.events.closed() => return None,
+                () = self.events.left() => return None,
             };
             let text = match step {
                 Ok(Step::Changes(changes)) => changes.iter().map(change).collect(),
@@ -183,7 +190,9 @@ impl Follower {
                 }
                 Err(error) => return Some(code_of(error)),
             };
-            self.send(text).await.then_some(())?;
+            if let Err(end) = self.send(&text).await {
+                return end;
+            }
             told_at = Instant::now();
         }
     }
@@ -197,10 +206,22 @@ impl Follower {
         }
     }
 
-    /// Whether somebody takes it.
-    async fn send(&self, text: String) -> bool {
-        let sent = tokio::time::timeout(STALL_MAX, self.events.send(Bytes::from(text))).await;
-        matches!(sent, Ok(Ok(())))
+    /// Its bytes count in the ledger until the connection has released them.
+    ///
+    /// # Errors
+    /// Why the server ends the stream; None: the caller has left.
+    async fn send(&mut self, text: &str) -> Result<(), Option<&'static str>> {
+        if !self.is_taken().await {
+            return Err(None);
+        }
+        self.held.grow(text.len()).map_err(|full| Some(Problem::from(full).code.parts().1))?;
+        self.events.put(text.as_bytes(), &mut self.held);
+        Ok(())
+    }
+
+    /// Whether somebody takes what is sent.
+    async fn is_taken(&self) -> bool {
+        tokio::time::timeout(STALL_MAX, self.events.ready()).await == Ok(true)
     }
 
     fn event(&self, name: &str, data: &str) -> String {
