@@ -48,7 +48,7 @@ fn field<T: std::fmt::Debug>(result: Result<T>) -> String {
 }
 
 /// With encryption there are no vectors: what a put or a search answers then. True: the case ends here.
-async fn is_refused(store: &Store) -> bool {
+pub async fn is_refused(store: &Store) -> bool {
     if masters().is_none() {
         return false;
     }

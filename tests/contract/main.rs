@@ -66,6 +66,7 @@ mod lean;
 mod leases;
 mod listing;
 mod listing_grants;
+mod nearest;
 mod new_thread_owners;
 mod owner_macs;
 mod owner_signing;

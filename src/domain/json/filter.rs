@@ -14,7 +14,7 @@ use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 
 /// A condition on a document. Values are as [`exact_json::parse`] makes them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Filter {
     All(Vec<Filter>),
     Any(Vec<Filter>),
@@ -23,7 +23,7 @@ pub enum Filter {
 }
 
 /// A top-level field; where the document has none of this name, the path that its dots describe.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Field {
     pub name: String,
     /// Two labels or more, or none.
@@ -31,7 +31,7 @@ pub struct Field {
 }
 
 /// A condition on a field's value.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Test {
     Equal(Value),
     /// There is a value, and it is another one.
@@ -49,7 +49,7 @@ pub enum Test {
     Not(Box<Test>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
     Greater,
     GreaterOrEqual,
@@ -57,7 +57,7 @@ pub enum Order {
     LessOrEqual,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// The text of a JSON number.
     Number(String),

@@ -122,7 +122,7 @@ pub enum Select {
 }
 
 /// Which items: those below a prefix that match.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Scope {
     pub prefix: Namespace,
     /// Only the namespace itself, nothing below it.

@@ -43,6 +43,7 @@ use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start};
 use crate::storage::sessions::SessionMemory;
 use crate::storage::store::models::ModelMemory;
+use crate::storage::store::postgres::near::WideSearches;
 use crate::storage::store::postgres::vector_indexes::VectorIndexes;
 use crate::storage::tenants::tenant_keys::{destroy, given, secret_of};
 use crate::storage::threads::postgres::known_threads::KnownThreads;
@@ -79,6 +80,7 @@ pub struct PostgresStorage {
     pub(in crate::storage) models: ModelMemory,
     pub(in crate::storage) sessions: SessionMemory,
     pub(in crate::storage) vector_indexes: VectorIndexes,
+    pub(in crate::storage) wide_searches: WideSearches,
     life: living::Life,
 }
 
@@ -94,6 +96,7 @@ impl PostgresStorage {
             vector_indexes: VectorIndexes::new(servers.clone(), config.migrate),
             life: living::Life::new(servers.clone()),
             models: ModelMemory::default(),
+            wide_searches: WideSearches::default(),
             sessions: SessionMemory::default(),
             searches: pool::SearchPool::new(&servers, config.connections.max(4) / 2)?,
             first: pool::Pool::new(servers.clone(), FIRST_CONNECTIONS)?,

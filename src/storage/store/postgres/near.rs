@@ -1,15 +1,20 @@
 //! Searches items by meaning. Up to some thousand candidates, after namespace and filter, are all compared. Above that an index finds the
 //! nearest. Where it finds too few, or is missing, all are compared again: a page is never short.
 //!
+//! Whether there are more costs a look at some thousand rows. What had more is remembered for a minute, and the index is asked at once.
+//!
 //! Every number in the text of a statement is one of ours. Names of models have no quotes.
 
+use std::time::Duration;
+
+use moka::sync::Cache;
 use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::search_sql::{Bound, COLUMNS, Statement};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::store::item::{Address, Item, ItemPage, Key, SearchItems, Select};
+use crate::domain::store::item::{Address, Item, ItemPage, Key, Scope, SearchItems, Select};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::{Metric, Near};
 use crate::domain::{Error, Result};
@@ -29,6 +34,18 @@ const SCANNED_MAX: usize = 40_000;
 const CANDIDATES_MAX: usize = 250_000;
 /// Items that are read at one time.
 const SLICE: usize = 64;
+/// For how long a search is taken to have more candidates than are compared, and how many such searches are remembered.
+const WIDE_FOR: Duration = Duration::from_mins(1);
+const WIDE_MAX: u64 = 10_000;
+
+/// Searches that lately had more candidates than are compared: tenant, namespaces, prefix and filter.
+pub struct WideSearches(Cache<(String, Vec<Namespace>, Scope), ()>);
+
+impl Default for WideSearches {
+    fn default() -> Self {
+        Self(Cache::builder().max_capacity(WIDE_MAX).time_to_live(WIDE_FOR).build())
+    }
+}
 
 /// An item that may be a hit, in the order of the answer.
 struct Candidate {
@@ -49,7 +66,7 @@ struct NearestSearch<'a> {
 }
 
 impl PostgresStorage {
-    /// Round trips: two up to some thousand candidates, four above; more where values lie in chunks.
+    /// Round trips: two up to some thousand candidates, five above, six the first time in a minute; more where values lie in chunks.
     pub(in crate::storage) async fn read_nearest(
         &self,
         caller: &Caller,
@@ -128,9 +145,15 @@ impl PostgresStorage {
     }
 
     async fn candidates(&self, search: &NearestSearch<'_>, rows: usize) -> Result<Vec<Candidate>> {
-        let (total, found) = self.compare(search, rows, EXACT_MAX).await?;
-        if total <= EXACT_MAX {
-            return Ok(found);
+        let WideSearches(wide) = &self.wide_searches;
+        let NearestSearch { tenant, within, query, .. } = search;
+        let key = ((*tenant).to_owned(), within.to_vec(), query.scope.clone());
+        if !wide.contains_key(&key) {
+            let (total, found) = self.compare(search, rows, EXACT_MAX).await?;
+            if total <= EXACT_MAX {
+                return Ok(found);
+            }
+            wide.insert(key.clone(), ());
         }
         let Near { model, metric, vector } = search.near;
         let has_angle = *metric != Metric::Cosine || !vector.is_zero();
@@ -140,7 +163,11 @@ impl PostgresStorage {
                 return Ok(found);
             }
         }
-        Ok(self.compare(search, rows, i64::MAX - 1).await?.1)
+        let (total, found) = self.compare(search, rows, i64::MAX - 1).await?;
+        if total <= EXACT_MAX {
+            wide.invalidate(&key);
+        }
+        Ok(found)
     }
 
     /// How many candidates there are, up to one more than `most`, and the nearest where they are not more.
