@@ -30,7 +30,6 @@ use crate::domain::files::uploads::Uploads;
 use crate::domain::files::{Files, MEMORY_BYTES};
 use crate::domain::scheduling::background_tasks;
 use crate::domain::scheduling::shares::{Shares, Sizes};
-use crate::domain::scheduling::sweeper::Sweeper;
 use crate::domain::scheduling::write_health::WriteHealth;
 use crate::domain::sessions::commit::SessionCommit;
 use crate::domain::sessions::service::Sessions;
@@ -50,6 +49,7 @@ use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::rates::Rates;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
+use crate::domain::threads::sweeper::Sweeper;
 use crate::domain::tokens::refusals::Refusals;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);

@@ -137,6 +137,43 @@ fn rooms_import_only_what_the_arrows_allow() {
     assert_none("arrows between rooms", &violations);
 }
 
+/// Folders of the domain. Each may import those before it, so none is in a circle.
+const DOMAIN: [&str; 11] = [
+    "json",
+    "scheduling",
+    "tokens",
+    "tenants",
+    "threads",
+    "checkpoints",
+    "store",
+    "files",
+    "sessions",
+    "export",
+    "snapshots",
+];
+
+/// The folder of the domain that a line imports against that order.
+fn imports_upwards(folder: &str, line: &str) -> Option<&'static str> {
+    let later = DOMAIN.iter().skip_while(|it| **it != folder).skip(1);
+    later.copied().find(|it| line.contains(&format!("domain::{it}::")))
+}
+
+#[test]
+fn folders_of_the_domain_import_each_other_in_one_direction() {
+    let mut violations = Vec::new();
+    for source in sources(&["src/domain"]) {
+        let inside = source.path.strip_prefix("src/domain/").unwrap();
+        let Some((folder, _)) = inside.split_once('/') else { continue };
+        assert!(DOMAIN.contains(&folder), "{}: the folder has no place yet", source.path);
+        for (number, line) in source.code() {
+            if let Some(later) = imports_upwards(folder, line) {
+                violations.push(format!("{}:{number}: imports {later}", source.path));
+            }
+        }
+    }
+    assert_none("order of the domain's folders", &violations);
+}
+
 #[test]
 fn every_file_says_what_it_is_for_and_ends_in_time() {
     const LINES_MAX: usize = 400;
@@ -298,6 +335,9 @@ fn the_rules_see_violations() {
     assert!(names_crate("    let x: sqlx::Row = y;", "sqlx"));
     assert!(!names_crate("use crate::sqlx_like::Row;", "sqlx"));
     assert!(!names_crate("my_axum::x", "axum"));
+    let store = "use crate::domain::store::item::Item;";
+    assert_eq!(imports_upwards("tokens", store), Some("store"));
+    assert_eq!(imports_upwards("files", store), None);
     let source = "x(\"select 'A'\n\"); // \"no\"\n let c = '\"'; y(r#\"From \"t\" it\"#); z::<'a>(\"b\\\"c\");";
     let found: Vec<(usize, String)> =
         literals(source).into_iter().map(|it| (it.line, it.text)).collect();

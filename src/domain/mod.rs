@@ -11,6 +11,7 @@ pub mod examination;
 pub mod export;
 pub mod files;
 pub mod json;
+pub mod label;
 pub mod limits;
 pub mod names;
 pub mod scheduling;

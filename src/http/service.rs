@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 use super::request::call::{Answer, BodylessCall, Holder};
 use super::tokens::grants::GrantsBody;
 use crate::domain::caller::Grants;
+use crate::domain::label::{label, label_with_colons};
 use crate::domain::limits::{LIMITS, Limits};
-use crate::domain::store::label::{label, label_with_colons};
 use crate::domain::time::rfc3339;
 
 /// Get the limits

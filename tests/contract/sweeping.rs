@@ -7,13 +7,13 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::Op;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::scheduling::sweeper::Sweeper;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::threads::retention::{
     Claim, Done, Policy, Progress, PruneRequest, Removed, Report, ReportQuery, Retained, Rule,
     Rules,
 };
+use threadkeep::domain::threads::sweeper::Sweeper;
 use threadkeep::domain::threads::thread::LeaseRequest;
 use threadkeep::storage;
 use tokio::sync::Notify;

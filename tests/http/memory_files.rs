@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::files::head::FileHead;
 use threadkeep::domain::files::storage::{
     FilePage, FileRow, FileStorage, KeyRange, ListFiles, Removed,
 };
 use threadkeep::domain::files::value::FileValue;
 use threadkeep::domain::json::exact_json;
 use threadkeep::domain::store::batch::Idempotency;
+use threadkeep::domain::store::file_head::FileHead;
 use threadkeep::domain::store::item::{Address, Item, Key};
 use threadkeep::domain::store::namespace::Namespace;
 

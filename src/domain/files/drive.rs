@@ -7,8 +7,8 @@
 //! | `/workspace/x` and every other `/x` | (u, "workspace") | `/x` |
 
 use crate::domain::error::{Error, Result};
+use crate::domain::label::label;
 use crate::domain::limits::LIMITS;
-use crate::domain::store::label::label;
 use crate::domain::store::namespace::Namespace;
 
 const MEMORIES: &str = "memories";

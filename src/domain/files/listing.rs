@@ -9,8 +9,8 @@ use super::searching::SearchBudget;
 use super::storage::{FilePage, FileRow, KeyRange, ListFiles};
 use super::{FileCall, Files, media, path};
 use crate::domain::error::Result;
-use crate::domain::files::head::Form;
 use crate::domain::scheduling::long_work::Stop;
+use crate::domain::store::file_head::Form;
 use crate::domain::store::item::Key;
 use crate::domain::tokens::grants::Action;
 

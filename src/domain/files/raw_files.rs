@@ -8,7 +8,6 @@ use serde_json::json;
 
 use super::contents::ContentId;
 use super::dialect::Dialect;
-use super::head::{FileHead, Form};
 use super::media;
 use super::storage::{FileRow, KeyRange, ListFiles};
 use super::uploads::{Finished, require, sha256};
@@ -23,6 +22,7 @@ use crate::domain::scheduling::contention::Contention;
 use crate::domain::scheduling::cpu_pool::{self, INLINE_BYTES_MAX};
 use crate::domain::storage::Storage;
 use crate::domain::store::changing::Changing;
+use crate::domain::store::file_head::{FileHead, Form};
 use crate::domain::store::item::{Address, ChangeItem, KeptContent, NewValue};
 use crate::domain::store::rules::require_change;
 use crate::domain::store::service::Items;

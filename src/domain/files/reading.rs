@@ -4,7 +4,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::dialect::Dialect;
-use super::head::FileHead;
 use super::lines::{LineRange, window};
 use super::listing::Entry;
 use super::problem::{FileProblem, not_a_file, not_found, problem};
@@ -15,6 +14,7 @@ use crate::domain::files::storage::{KeyRange, ListFiles};
 use crate::domain::json::exact_json;
 use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::{Item, Key};
 use crate::domain::tokens::grants::Action;
 

@@ -14,11 +14,11 @@ use super::storage::FileRow;
 use super::value::FileValue;
 use super::{FileCall, Files, count, media};
 use crate::domain::error::Result;
-use crate::domain::files::head::Form;
 use crate::domain::json::exact_json;
 use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::long_work::Stop;
+use crate::domain::store::file_head::Form;
 use crate::domain::store::item::Key;
 use crate::domain::tokens::grants::Action;
 

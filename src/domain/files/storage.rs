@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 
-use super::head::FileHead;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::store::batch::Idempotency;
+use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::Key;
 use crate::domain::store::namespace::Namespace;
 

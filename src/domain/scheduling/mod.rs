@@ -11,6 +11,5 @@ pub mod lanes;
 pub mod long_work;
 pub mod pace;
 pub mod shares;
-pub mod sweeper;
 pub mod turns;
 pub mod write_health;

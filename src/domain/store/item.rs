@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 
+use super::file_head::FileHead;
 use super::namespace::Namespace;
 use super::vector::{Metric, Near, NewVectors};
 use super::words::TextQuery;
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
-use crate::domain::files::head::FileHead;
 use crate::domain::json::exact_json;
 use crate::domain::json::field_path::FieldPath;
 use crate::domain::json::filter::Filter;

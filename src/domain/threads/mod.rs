@@ -4,4 +4,5 @@ pub mod retention;
 pub mod retention_policies;
 pub mod retention_storage;
 pub mod service;
+pub mod sweeper;
 pub mod thread;

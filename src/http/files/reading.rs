@@ -276,7 +276,8 @@ impl ReadOut {
     fn new(shown: Shown, dialect: Dialect) -> Self {
         let is_text = matches!(
             shown.head.form,
-            crate::domain::files::head::Form::Text | crate::domain::files::head::Form::Lines
+            crate::domain::store::file_head::Form::Text
+                | crate::domain::store::file_head::Form::Lines
         );
         let (content, bytes) = match shown.body {
             Body::Text(text) | Body::Base64(text) => (Some(WideOut(text)), None),

@@ -6,7 +6,7 @@ use super::values::{COLUMNS, SIZE, chunks_of, open};
 use crate::content::keys::TenantSecret;
 use crate::domain::export::items::{EarlierVersion, ItemIndex, ItemRecord, ItemsRead, StoredItem};
 use crate::domain::files::contents::ContentId;
-use crate::domain::files::head::FileHead;
+use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::{FieldVector, Model, NewVectors, Vector};

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::Result;
 use crate::domain::clock::{Micros, random_hex};
-use crate::domain::store::label::labels;
+use crate::domain::label::labels;
 use crate::domain::tenants::audit::{Act, ActKind, AuditStorage, Event, EventQuery};
 use crate::domain::tokens::refusals::{Counted, Refusal};
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};

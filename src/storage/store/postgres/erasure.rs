@@ -4,7 +4,7 @@ use sqlx::Row;
 
 use super::search_sql::bounds;
 use crate::domain::Result;
-use crate::domain::store::label::labels;
+use crate::domain::label::labels;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::storage::files::contents::erasing::erase_contents;

@@ -3,7 +3,7 @@
 use sqlx::Row;
 
 use crate::domain::Result;
-use crate::domain::store::label::labels;
+use crate::domain::label::labels;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::storage::files::contents::erasing::erase_contents;

@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn every_subject_has_labels_of_its_own() {
         let vectors: Vec<Value> =
-            serde_json::from_str(include_str!("../../../tests/vectors/labels.json")).unwrap();
+            serde_json::from_str(include_str!("../../tests/vectors/labels.json")).unwrap();
         let mut taken = HashSet::new();
         for vector in &vectors {
             let text = |name: &str| vector[name].as_str().unwrap();

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::background_tasks::{self, Group, Kind};
+use super::retention::{Claim, Progress, Retained};
+use super::thread::Thread;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::storage::Storage;
-use crate::domain::threads::retention::{Claim, Progress, Retained};
-use crate::domain::threads::thread::Thread;
 
 /// Threads of a page: progress without removals is counted once per page.
 const PAGE_THREADS: usize = 100;
