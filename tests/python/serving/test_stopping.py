@@ -61,28 +61,33 @@ def test_drained_servers_end_by_themselves(start_server: Callable[..., Server]) 
     assert "again" not in server.tail()
 
 
-@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_each_signal_ends_the_server_in_order(own_server: Server, which: signal.Signals) -> None:
-    send(own_server, which)
-    assert end(own_server) == 0
-    assert f"{which.name}: stopping" in own_server.tail()
-    assert "cut off" not in own_server.tail()
-
-
 @contextmanager
-def hang_ups_ignored() -> Iterator[None]:
-    """As `nohup` starts a program."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+def hang_ups(handler: signal.Handlers) -> Iterator[None]:
+    """Programs that start meanwhile ignore them, as `nohup` starts a program, or do not."""
+    before = signal.signal(signal.SIGHUP, handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_each_signal_ends_the_server_in_order(
+    start_server: Callable[..., Server], which: signal.Signals
+) -> None:
+    # Also where the tests themselves run under `nohup`.
+    with hang_ups(signal.SIG_DFL):
+        server = start_server()
+    send(server, which)
+    assert end(server) == 0
+    assert f"{which.name}: stopping" in server.tail()
+    assert "cut off" not in server.tail()
+
+
 def test_a_server_that_was_started_to_outlive_its_terminal_does(
     start_server: Callable[..., Server],
 ) -> None:
-    with hang_ups_ignored():
+    with hang_ups(signal.SIG_IGN):
         server = start_server()
     send(server, signal.SIGHUP)
     assert readiness(server) == 200
