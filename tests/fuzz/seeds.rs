@@ -132,6 +132,7 @@ fn patterns() {
     {
         save("paths", name, &[&[7, 20], path.as_bytes(), &[0], document.as_bytes()].concat());
     }
+    save("paths", "boolean-cut", &[&[7, 2], &b"c"[..], &[0], document.as_bytes()].concat());
 }
 
 /// Samples of both languages, and states of a graph whose node `a` is next.

@@ -84,14 +84,16 @@ impl Found {
         }
         match value {
             Value::Null => {}
-            Value::Bool(true) => self.texts.push("True".into()),
-            Value::Bool(false) => self.texts.push("False".into()),
-            Value::Number(number) => {
-                self.texts.push(number.to_string().chars().take(self.characters_max).collect());
-            }
-            Value::String(text) => self.texts.push(shown(text).take(self.characters_max).collect()),
+            Value::Bool(true) => self.add_cut("True".chars()),
+            Value::Bool(false) => self.add_cut("False".chars()),
+            Value::Number(number) => self.add_cut(number.to_string().chars()),
+            Value::String(text) => self.add_cut(shown(text)),
             Value::Array(_) | Value::Object(_) => self.add_json(value),
         }
+    }
+
+    fn add_cut(&mut self, text: impl Iterator<Item = char>) {
+        self.texts.push(text.take(self.characters_max).collect());
     }
 
     fn add_json(&mut self, value: &Value) {
