@@ -1,4 +1,6 @@
-"""How a server ends: what it answers meanwhile, how long it waits, and that nothing acknowledged is lost."""
+"""Tests that a server which is told to stop answers the requests it has, waits for them as long as
+its settings say, and loses no write that it acknowledged.
+"""
 
 import signal
 import socket
