@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{Examine, Noun, State};
 use threadkeep::domain::files::contents::{ContentId, Part};
 use threadkeep::domain::files::raw_files::{PutFile, RawBody, RawFiles, Repetition, Stored};
@@ -19,10 +18,9 @@ use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::faulty_store::FaultyStore;
 use crate::harness::{Harness, NEVER, caller_of};
-use crate::packs::{PLACED, later};
+use crate::packs::{HOUR, PLACED, later};
 use crate::store::{START, Store, address, granted, namespace, search};
 
-const HOUR: Micros = 3_600 * 1_000_000;
 const CHUNKS: &str = "select count(*) from chunks";
 /// Three slices, the last of which is short.
 pub const LARGE: usize = (5 << 20) + 17;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sqlx::{Connection, Executor, PgConnection};
-use threadkeep::domain::clock::Micros;
 use threadkeep::domain::files::dialect::Dialect;
 use threadkeep::domain::files::moving::{MoveFile, Moved};
 use threadkeep::domain::files::raw_files::{PutFile, RawBody, Repetition};
@@ -20,10 +19,10 @@ use threadkeep::domain::{Conflict, Error, Result};
 use crate::connections::{WAIT_FOR_A_LOCK, until};
 use crate::contents::{Files, noise, nothing_is_left, place, put, sound};
 use crate::harness::{Harness, NEVER};
+use crate::packs::HOUR;
 use crate::store::{START, address, granted, namespace};
 
 const LARGE: usize = (5 << 20) + 17;
-const HOUR: Micros = 3_600 * 1_000_000;
 const ANN: [&str; 2] = ["ann", "workspace"];
 const BOB: [&str; 2] = ["bob", "workspace"];
 
