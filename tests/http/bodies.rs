@@ -23,6 +23,19 @@ pub fn fill(server: &Server, but: u64) -> Vec<Held> {
     vec![hold("one", share), hold("two", LIMITS.bytes_in_flight_max - share - but)]
 }
 
+/// Until the count of held bytes is what is wanted.
+pub async fn held(server: &Server, is_wanted: impl Fn(u64) -> bool) -> u64 {
+    let look = async {
+        while !is_wanted(server.app.shares.held_bytes()) {
+            tokio::task::yield_now().await;
+        }
+        server.app.shares.held_bytes()
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), look)
+        .await
+        .expect("the ledger comes to what is wanted")
+}
+
 const GET: &str = "/v1/threads/get";
 
 async fn packed(server: &Server, encoding: &str, body: Vec<u8>) -> Answer {

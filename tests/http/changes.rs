@@ -11,7 +11,7 @@ use threadkeep::domain::limits::LIMITS;
 use tokio::time::{Instant, timeout};
 use tower::ServiceExt as _;
 
-use crate::bodies::fill;
+use crate::bodies::{fill, held};
 use crate::server::{HOST, JSON, Server};
 use crate::tokens::{Fleet, SECOND, text};
 
@@ -332,17 +332,6 @@ async fn odd_questions_are_refused() {
     let headers = [("accept", JSON)];
     server.get_with(FEED, &headers).await.assert_problem(406, "not_acceptable");
     server.get_with(FEED, &[("accept", "text/event-stream, */*;q=0.1")]).await.ok();
-}
-
-/// Until the count of held bytes is what is wanted.
-async fn held(server: &Server, is_wanted: impl Fn(u64) -> bool) -> u64 {
-    let look = async {
-        while !is_wanted(server.app.shares.held_bytes()) {
-            tokio::task::yield_now().await;
-        }
-        server.app.shares.held_bytes()
-    };
-    timeout(Duration::from_secs(20), look).await.expect("the ledger comes to what is wanted")
 }
 
 #[tokio::test]

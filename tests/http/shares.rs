@@ -16,7 +16,7 @@ use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tokens::key::Key;
 use tower::ServiceExt as _;
 
-use crate::bodies::fill;
+use crate::bodies::{fill, held};
 use crate::drive_world::World;
 use crate::server::{HOST, JSON, Server};
 
@@ -85,9 +85,7 @@ async fn idle_and_trickling_uploads_hold_what_they_sent_and_are_cut_off() {
     };
     let attackers: Vec<_> = (0..ATTACKERS).map(attack).collect();
     let sent = 2 * ATTACKERS as u64;
-    while server.app.shares.held_bytes() < sent {
-        tokio::task::yield_now().await;
-    }
+    held(&server, |it| it >= sent).await;
     assert_eq!(server.app.shares.held_bytes(), sent);
     assert_answered(&server, &globex).await;
     tokio::time::pause();
@@ -121,17 +119,13 @@ async fn downloads_that_nobody_takes_leave_room_for_everybody_else() {
     for _ in 0..ATTACKERS {
         taken.push(ask(server, &url, None).await);
     }
-    while server.app.shares.held_bytes() == 0 {
-        tokio::task::yield_now().await;
-    }
+    held(server, |it| it > 0).await;
     assert!(server.app.shares.held_bytes() <= LIMITS.bytes_in_flight_per_tenant_max);
     assert_answered(server, &globex).await;
     // The tenant's own key, too: addresses have a share of their own.
     assert_answered(server, &world.tenant).await;
     drop(taken);
-    while server.app.shares.held_bytes() > 0 {
-        tokio::task::yield_now().await;
-    }
+    held(server, |it| it == 0).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,9 +174,7 @@ async fn the_slowest_body_of_a_larger_holder_is_answered_503_when_a_smaller_one_
             server.send_body("POST", "/v1/threads/get", &headers, body).await
         })
     };
-    while server.app.shares.held_bytes() < LIMITS.bytes_in_flight_max {
-        tokio::task::yield_now().await;
-    }
+    held(&server, |it| it >= LIMITS.bytes_in_flight_max).await;
     let headers = [("x-api-key", keys[1].as_str()), ("content-type", JSON)];
     let thread = json!({"thread_id": "t"}).to_string();
     // The body may not yet be waiting for more when the first one comes.
