@@ -1,5 +1,7 @@
 //! Reads and replaces fields of JSON text, exactly as they stand in it.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -60,6 +62,35 @@ pub fn replace(text: &[u8], fields: &[(&str, Option<String>)]) -> Result<String>
     Ok(format!("{{{}}}", parts.join(",")))
 }
 
+/// The object with the fields of another one: those of the same names take the place of the first one's, the others come behind. Each
+/// keeps its text. Of several fields with one name the last one counts.
+///
+/// # Errors
+/// `Integrity` for text that is no object.
+pub fn merge(text: &[u8], changes: &[u8]) -> Result<String> {
+    let damaged = |_| Error::Integrity("a stored value is no object".into());
+    let (mut merged, mut places) = (Vec::<String>::new(), HashMap::<String, usize>::new());
+    for text in [text, changes] {
+        let object: Fields<'_> = serde_json::from_slice(text).map_err(damaged)?;
+        for (name, value) in &object.0 {
+            let field = format!("{}:{}", name.get(), value.get());
+            let place = *places.entry(parsed_name(name)?).or_insert(merged.len());
+            match merged.get_mut(place) {
+                Some(same) => *same = field,
+                None => merged.push(field),
+            }
+        }
+    }
+    Ok(format!("{{{}}}", merged.join(",")))
+}
+
+fn parsed_name(name: &RawValue) -> Result<String> {
+    match exact_json::parse("value", name.get().as_bytes())? {
+        Value::String(name) => Ok(name),
+        _ => Err(Error::Integrity("the name of a field is no text".into())),
+    }
+}
+
 fn is_named(name: &RawValue, field: &str) -> bool {
     let parsed = exact_json::parse("value", name.get().as_bytes());
     matches!(parsed, Ok(Value::String(name)) if name == field)
@@ -95,7 +126,7 @@ impl<'de: 'a, 'a> serde::Deserialize<'de> for Fields<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{names, pick, replace};
+    use super::{merge, names, pick, replace};
 
     #[test]
     fn picked_fields_keep_their_text() {
@@ -118,5 +149,16 @@ mod tests {
         assert_eq!(names(text).unwrap().len(), 4);
         assert_eq!(replace(b" {} ", &[("a", new("1"))]).unwrap(), r#"{"a":1}"#);
         assert!(replace(b"[]", &[]).is_err());
+    }
+
+    #[test]
+    fn merged_fields_keep_their_text_and_their_place() {
+        let merged = |text: &str, changes: &str| merge(text.as_bytes(), changes.as_bytes());
+        assert_eq!(
+            merged(r#"{"a": 1.0, "\ud800":2}"#, r#"{"b":[ 1 ], "\u0061":null}"#).unwrap(),
+            r#"{"\u0061":null,"\ud800":2,"b":[ 1 ]}"#
+        );
+        assert_eq!(merged("{}", r#"{"a":1,"a":2}"#).unwrap(), r#"{"a":2}"#);
+        assert!(merged("{}", "[]").is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::storage::store::projection::{MARK, escape, project_operand, under};
 const INDEXED_ENTRIES_MAX: usize = 8;
 
 /// The mark as PostgreSQL reads it.
-const MARKED: &str = r#"'"\u0001\u0003"'::jsonb"#;
+pub const MARKED: &str = r#"'"\u0001\u0003"'::jsonb"#;
 
 /// The text of a condition with the values that it binds.
 pub struct Condition {
@@ -158,10 +158,8 @@ impl Condition {
                     self.test(&inner, test)
                 });
                 let all: Vec<String> = all.collect();
-                format!(
-                    "(case when jsonb_typeof({x}) = 'object' then {} else false end)",
-                    all.join(" and ")
-                )
+                let all = if all.is_empty() { "true".into() } else { all.join(" and ") };
+                format!("(case when jsonb_typeof({x}) = 'object' then {all} else false end)")
             }
             Test::Order(order, operand) => self.order(x, *order, operand),
         }
