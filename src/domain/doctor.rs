@@ -59,6 +59,8 @@ pub enum State {
 pub enum Noun {
     Tenants,
     Threads,
+    /// Titles and metadata of threads.
+    ThreadDetails,
     /// Whose they are.
     Sessions,
     /// Which content scope their roots have.

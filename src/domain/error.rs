@@ -170,8 +170,8 @@ pub enum Conflict {
         "{field}: a part of the value is not there; put its parts again, or read the checkpoint again"
     )]
     PartsMissing { field: String },
-    /// The item does not have the version that was asked for. 0: there is no such item.
-    #[error("the item's version is {current}, not the one asked for (0: there is no item)")]
+    /// The item or the details of a thread do not have the version that was asked for. 0: there are none.
+    #[error("the version is {current}, not the one asked for (0: there is nothing)")]
     VersionConflict { current: i64 },
     /// The stream has moved on since the caller looked. 0: it was never written.
     #[error(

@@ -10,6 +10,9 @@ use super::error::{Error, Result};
 pub struct Limits {
     /// Thread id.
     pub thread_id_bytes_max: u64,
+    /// Title of a thread, and the JSON text of its metadata.
+    pub title_bytes_max: u64,
+    pub thread_metadata_bytes_max: u64,
     /// Checkpoint namespace; nested subgraphs join theirs with `|`.
     pub checkpoint_ns_bytes_max: u64,
     pub checkpoint_id_bytes_max: u64,
@@ -148,16 +151,15 @@ pub struct Limits {
     pub text_query_words_max: u64,
     /// Items with a word of the query that are ranked; of more the newest.
     pub text_candidates_max: u64,
-    /// Numbers in a vector.
+    /// Numbers in a vector, and vectors of an item.
     pub vector_dims_max: u64,
     pub vectors_per_item_max: u64,
     /// Path of a text in a value.
     pub vector_field_bytes_max: u64,
     /// Paths of one put.
     pub index_paths_max: u64,
-    /// Text that a search embeds.
+    /// Text that a search embeds; name of an embedding model, and how many a tenant may use.
     pub query_bytes_max: u64,
-    /// Name of an embedding model, and how many a tenant may use.
     pub model_bytes_max: u64,
     pub models_max: u64,
     /// Text or bytes of one file that is written with its whole content.
@@ -204,9 +206,8 @@ pub struct Limits {
     pub session_documents_max: u64,
     /// Content of a file up to which it is the value of its item; a larger one is kept beside the items.
     pub file_value_bytes_max: u64,
-    /// Content of any file.
+    /// Content of any file, and what of it is in memory at one time, on its way in or out.
     pub content_bytes_max: u64,
-    /// What of a large content is in memory at one time, on its way in or out.
     pub content_slice_bytes: u64,
     /// Parts of one upload.
     pub upload_parts_max: u64,
@@ -251,6 +252,8 @@ pub struct Limits {
 /// array takes 24 bytes and up to 7 for each label beside the bytes that are counted here.
 pub const LIMITS: Limits = Limits {
     thread_id_bytes_max: 512,
+    title_bytes_max: 1_024,
+    thread_metadata_bytes_max: 64 << 10,
     checkpoint_ns_bytes_max: 512,
     checkpoint_id_bytes_max: 256,
     task_id_bytes_max: 256,

@@ -25,7 +25,7 @@ use super::tenants::quotas::{Full, THREADS};
 use super::tenants::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use super::tenants::storage_use::StorageUse;
 use super::threads::retention::{PruneRequest, Pruned};
-use super::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use super::threads::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
 use super::tokens::credential::{Credentials, Revocation, SigningSecret};
 use super::tokens::key::Key;
 use super::tokens::signing::SigningStorage;
@@ -46,6 +46,7 @@ pub use super::store::namespace_settings::SettingsStorage;
 pub use super::store::storage::ItemStorage;
 pub use super::store::text_search::TextStorage;
 pub use super::store::word_walks::WalkStorage;
+pub use super::threads::details::ThreadDetailsStorage;
 pub use super::threads::retention_storage::RetentionStorage;
 
 /// All of a storage engine.
@@ -53,6 +54,7 @@ pub trait Storage:
     CheckpointStorage
     + ValuePartStorage
     + ThreadStorage
+    + ThreadDetailsStorage
     + RetentionStorage
     + ItemStorage
     + ItemHistoryStorage
@@ -83,6 +85,8 @@ impl<T> Storage for T where
     T: CheckpointStorage
         + ValuePartStorage
         + ThreadStorage
+        + ThreadDetailsStorage
+        + ThreadDetailsStorage
         + RetentionStorage
         + ItemStorage
         + ItemHistoryStorage
@@ -243,7 +247,11 @@ impl CopyThread {
 pub trait ThreadStorage: Send + Sync {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 
-    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>>;
+    /// Threads in the order of the query, with where the next page begins.
+    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<ThreadPage>;
+
+    /// How many match the conditions of a query.
+    async fn count_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<u64>;
 
     /// Adds up what the thread takes, from one state of it. `Invalid` over the declared number of rows.
     async fn get_storage_use(

@@ -74,6 +74,17 @@ pub struct Head {
     pub graph_id: Option<String>,
     pub assistant_id: Option<String>,
     pub user_id: Option<String>,
+    /// What people set of the thread, where they did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<DetailsOf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DetailsOf {
+    pub version: i64,
+    pub title: Option<String>,
+    /// The exact text of a JSON object.
+    pub metadata: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

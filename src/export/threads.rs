@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use serde_bytes::ByteBuf;
 
-use super::records::{BaseOf, BaseWrite, Checkpoint, Head, Record, Tagged, ValueOf, WriteOf};
+use super::records::{
+    BaseOf, BaseWrite, Checkpoint, DetailsOf, Head, Record, Tagged, ValueOf, WriteOf,
+};
 use super::values::{Packer, Unpacker};
 use crate::domain::checkpoints::checkpoint::Value;
 use crate::domain::checkpoints::history::Base;
@@ -11,13 +13,22 @@ use crate::domain::export::records::{
     ThreadBase, ThreadCheckpoint, ThreadHead, ThreadRecord, ThreadValue, ThreadWrite,
 };
 use crate::domain::names::Tag;
+use crate::domain::threads::details::Details;
 
 impl From<ThreadHead> for Head {
     fn from(head: ThreadHead) -> Self {
         let ThreadHead { thread_id, generation, fence, owner, .. } = head;
         let ThreadHead {
-            created_at, updated_at, last_step, graph_id, assistant_id, user_id, ..
+            created_at,
+            updated_at,
+            last_step,
+            graph_id,
+            assistant_id,
+            user_id,
+            details,
+            ..
         } = head;
+        let Details { version, title, metadata } = details;
         Self {
             thread_id,
             generation,
@@ -29,6 +40,7 @@ impl From<ThreadHead> for Head {
             graph_id,
             assistant_id,
             user_id,
+            details: (version > 0).then_some(DetailsOf { version, title, metadata }),
         }
     }
 }
@@ -46,6 +58,11 @@ impl From<Head> for ThreadHead {
             graph_id: head.graph_id,
             assistant_id: head.assistant_id,
             user_id: head.user_id,
+            details: head.details.map_or_else(Details::default, |it| Details {
+                version: it.version,
+                title: it.title,
+                metadata: it.metadata,
+            }),
         }
     }
 }

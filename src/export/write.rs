@@ -245,11 +245,13 @@ impl Writer<'_, '_, '_> {
                 ..ThreadQuery::default()
             };
             let page = self.storage.list_threads(self.caller, &query).await?;
-            for thread in &page {
+            for thread in &page.threads {
                 self.one_thread(&thread.thread_id).await?;
             }
-            let Some(last) = page.last() else { return Ok(()) };
-            after = Some(ThreadCursor { time: 0, thread_id: last.thread_id.clone() });
+            after = page.next;
+            if after.is_none() {
+                return Ok(());
+            }
         }
     }
 

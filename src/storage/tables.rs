@@ -108,6 +108,7 @@ pub const TABLES: &[Table] = &[
     table("snapshot_leftovers", Erase::Never("random numbers"), Doctor::Examined, OWN),
     table("tenant_rights", Erase::Never("of tenants, not of subjects"), PLAIN, SECRET),
     table("background_tasks", Erase::Never("numbers that the server gave"), Doctor::Never("the command lists it"), OWN),
+    table("thread_details", Erase::Threads, Doctor::Examined, CONTENT),
     table("sql_roles", Erase::Never("of tenants, for operators"), PLAIN, SECRET),
 ];
 

@@ -24,6 +24,7 @@ use crate::harness::{
 };
 use crate::packs::{PLACED, later};
 use crate::store::{Store, keys, search};
+use crate::thread_details::details;
 
 const ITEMS: &[&str] = &["remembered"];
 
@@ -81,6 +82,8 @@ pub async fn tell(h: &Harness, base: u64) {
         large(base + 100..base + 130),
     ))
     .await;
+    let metadata = format!(r#"{{"secret":"{}"}}"#, hex::encode(marker(base + 9)));
+    details(h, "t", &hex::encode(marker(base + 10)), &metadata).await;
     let shared = CopyThread {
         source: thread_id("t"),
         target: thread_id("shared"),
@@ -116,6 +119,8 @@ pub async fn told(h: &Harness, base: u64) -> (Vec<Vec<View>>, Vec<Item>) {
     assert_eq!(items.len(), 2);
     let mut all = Vec::new();
     for thread in ["t", "shared", "owned"] {
+        let shown = h.storage.get_thread(&h.caller, &thread_id(thread)).await.unwrap().unwrap();
+        assert_eq!(shown.details.title, Some(hex::encode(marker(base + 10))), "{thread}");
         all.push(h.all(thread).await);
     }
     let target = target("t", "", Some("2"));

@@ -16,12 +16,13 @@ use crate::item_vectors::put_near;
 use crate::session_calls::{self, append, entry, name, put};
 use crate::snapshot_calls::{Desk, in_place, of, snapshot_id};
 use crate::store::{SECOND, Store, namespace};
+use crate::thread_details::details;
 
 /// No compression shortens it, and no word is as long.
 const MARK: &str = "q7Xw0ZkV3mRb9TnY";
 
 /// Tables in which the mark can be read before, on either engine; elsewhere compression hides it.
-const READABLE: &[&str] = &["snapshots"];
+const READABLE: &[&str] = &["snapshots", "thread_details"];
 
 /// Rows and columns that say what is in the values, though no mark can be read in them.
 const TELLING: &[&str] = &[
@@ -40,6 +41,7 @@ async fn plant(h: &Harness) {
             .sets("b", "1", MARK),
     )
     .await;
+    details(h, "t", MARK, &json).await;
     h.write(Writes::new("1", "task").write_value(0, "a", value("msgpack", MARK))).await;
     let store = Store::on(h).await;
     let declared = Declared { history: Some(3), text_fields: Some(vec!["$".to_owned()]) };

@@ -21,10 +21,12 @@ use crate::export_files::{
 };
 use crate::harness::{Harness, caller_of, commit, conflict, everything, pruning, thread_id, value};
 use crate::subjects::{ANN, commit_as};
+use crate::thread_details::details;
 
 /// Threads with everything that a thread can have.
 async fn populate(h: &Harness) {
     fill(h).await;
+    details(h, "t", "A title", r#"{"a": 1.0,"b":"\ud800"}"#).await;
     h.write(Writes::new("2", "t").seq(3).write(-1, "__error__", "e").write(-4, "__resume__", "r"))
         .await;
     h.write(Writes::new("9", "early").path("~1").write(0, "a", "z")).await;
@@ -59,7 +61,7 @@ async fn threads(h: &Harness) -> Vec<Thread> {
         ascending: true,
         ..ThreadQuery::default()
     };
-    h.storage.list_threads(&h.caller, &query).await.unwrap()
+    h.storage.list_threads(&h.caller, &query).await.unwrap().threads
 }
 
 /// Everything that callers read of a thread, with what its delta channels replay to.

@@ -106,6 +106,8 @@ mod sweeping;
 mod tables;
 mod task_paths;
 mod tenants;
+mod thread_details;
+mod thread_searches;
 mod threads;
 mod tokens;
 mod value_parts;
@@ -143,6 +145,7 @@ mod pack_cases;
 mod schema;
 mod session_cases;
 mod snapshot_cases;
+mod thread_cases;
 
 contract! {
     value_parts:

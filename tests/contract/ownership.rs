@@ -130,7 +130,7 @@ pub async fn what_is_denied_finds_nothing_in_the_engine_either(h: Harness) {
         assert!(h.storage.list_checkpoints(&denied, &query).await.unwrap().views.is_empty());
     }
     let threads = ThreadQuery { limit: 9, ..ThreadQuery::default() };
-    assert!(h.storage.list_threads(&denied, &threads).await.unwrap().is_empty());
+    assert!(h.storage.list_threads(&denied, &threads).await.unwrap().threads.is_empty());
     h.storage.delete_for_runs(&denied, &["local".into()]).await.unwrap();
     h.storage.prune_threads(&denied, &pruning(&["t"], Rule::DELETE)).await.unwrap();
     let prepared = h.storage.prepare(&denied, put(&denied, "t", "2"), NEVER).await.unwrap();

@@ -268,7 +268,7 @@ pub async fn two_servers_follow_one_quota(h: Harness) {
 /// Usage equals the sum over listed threads.
 pub async fn check_usage(h: &Harness) -> Usage {
     let query = ThreadQuery { limit: 1_000, ..ThreadQuery::default() };
-    let threads = h.storage.list_threads(&h.caller, &query).await.unwrap();
+    let threads = h.storage.list_threads(&h.caller, &query).await.unwrap().threads;
     let bytes = threads.iter().map(|it| it.size_bytes.unsigned_abs()).sum();
     let usage = h.storage.measure_usage(&h.caller.tenant).await.unwrap();
     assert_eq!(usage, Usage { bytes, threads: threads.len() as u64, items: 0 });

@@ -83,6 +83,7 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
         h.sql(&format!("alter table {table} drop column mac")).await;
     }
     h.sql("alter table tenant_keys drop column owner_macs").await;
+    h.sql("drop table thread_details").await;
     expect(refusal(&h, false).await, "run `threadkeep migrate`");
     assert_eq!(refusal(&h, true).await, None);
     let without = "select count(*) from schema_version where checksum is null";

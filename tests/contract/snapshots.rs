@@ -131,7 +131,7 @@ pub async fn nobody_finds_what_a_snapshot_keeps(h: Harness) {
     let usage = h.storage.measure_usage("tenant-a").await.unwrap();
     desk.taken(&h, "s", &["t"]).await;
     let query = ThreadQuery { limit: 100, ..ThreadQuery::default() };
-    assert_eq!(h.storage.list_threads(&h.caller, &query).await.unwrap().len(), 1);
+    assert_eq!(h.storage.list_threads(&h.caller, &query).await.unwrap().threads.len(), 1);
     assert_eq!(h.list(crate::harness::everything()).await.views.len(), 1);
     let more = h.storage.measure_usage("tenant-a").await.unwrap();
     assert_eq!((more.threads, more.bytes), (usage.threads, 2 * usage.bytes));

@@ -19,6 +19,7 @@ use crate::content::list;
 use crate::doctor::examine;
 use crate::harness::{Harness, NEVER, caller_of, commit, everything, pruning, thread_id, values};
 use crate::store::Store;
+use crate::thread_details::details;
 
 pub const TENANT: &str = "tenant-a";
 /// Long enough not to be in random bytes.
@@ -58,6 +59,7 @@ pub async fn fill(h: &Harness, s: &str) {
     let run = format!(r#"{{"run_id":"{s}-run","counters_since_delta_snapshot":{{"d":[1,1]}}}}"#);
     let first = Put::new("0").metadata(&run).sets("d", "1", "seed").sets("m", "1", &list(40));
     commit_as(h, who, &name("1"), first).await;
+    details(h, &name("1"), &format!("Of {s}"), &format!(r#"{{"who":"{s}"}}"#)).await;
     let writes = Writes::new("0", "task").write(0, "d", "delta").write(1, "big", &list(50));
     h.commit(commit(&name("1"), vec![writes.op()])).await.unwrap();
     let metadata = r#"{"counters_since_delta_snapshot":{"d":[1,1]}}"#;
@@ -170,7 +172,7 @@ pub async fn erase(storage: &Arc<dyn Storage>, subject: &str) -> Receipt {
 pub async fn check_gone(h: &Harness, s: &str) {
     assert_eq!(tables_with(h, s).await, Vec::<&str>::new(), "{s}");
     let query = ThreadQuery { limit: 1_000, ..ThreadQuery::default() };
-    let threads = h.storage.list_threads(&h.caller, &query).await.unwrap();
+    let threads = h.storage.list_threads(&h.caller, &query).await.unwrap().threads;
     assert!(threads.iter().all(|it| it.owner.as_deref() != Some(s)), "{threads:?}");
     let views = h.list(everything()).await.views;
     assert!(views.iter().all(|it| !it.thread_id.starts_with(s)));

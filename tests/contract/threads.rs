@@ -3,7 +3,7 @@
 use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::threads::retention::Rule;
-use threadkeep::domain::threads::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
+use threadkeep::domain::threads::thread::{Thread, ThreadQuery, ThreadSort};
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, NEVER, caller_of, commit, everything, pruning, target, thread_id};
@@ -52,17 +52,9 @@ pub async fn listings_sort_filter_and_page(h: Harness) {
         loop {
             let page = ThreadQuery { limit: 2, after, ..query.clone() };
             let page = h.storage.list_threads(&h.caller, &page).await.unwrap();
-            let full = page.len() == 2;
-            after = page.last().map(|it| ThreadCursor {
-                time: match query.sort {
-                    ThreadSort::Created => it.created_at,
-                    ThreadSort::Updated => it.updated_at,
-                    ThreadSort::ThreadId => 0,
-                },
-                thread_id: it.thread_id.clone(),
-            });
-            seen.extend(page.into_iter().map(|it| it.thread_id));
-            if !full {
+            seen.extend(page.threads.into_iter().map(|it| it.thread_id));
+            after = page.next;
+            if after.is_none() {
                 return seen;
             }
         }

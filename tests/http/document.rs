@@ -192,8 +192,10 @@ const VERBS: [&str; 38] = [
     "glob", "grep", "import", "inspect", "list", "load", "log", "mint", "move", "narrow", "open",
     "prune", "put", "read", "record", "release", "renew", "restore",
 ];
-const MORE_VERBS: [&str; 10] =
-    ["revoke", "run", "search", "stage", "stat", "store", "take", "upload", "write", "whoami"];
+const MORE_VERBS: [&str; 11] = [
+    "revoke", "run", "search", "stage", "stat", "store", "take", "update", "upload", "write",
+    "whoami",
+];
 
 #[test]
 fn every_operation_has_an_id_that_makes_a_good_name_of_a_method() {

@@ -213,6 +213,11 @@ fn comparable(answer: &Answer, thread: &str) -> String {
             *version = json!("fresh");
         }
     }
+    for fresh in ["generation", "created_at", "updated_at"] {
+        if let Some(field) = json.get_mut("thread").and_then(|it| it.get_mut(fresh)) {
+            *field = json!("fresh");
+        }
+    }
     for fresh in [
         "generation",
         "name",

@@ -49,6 +49,7 @@ pub enum Request {
 pub const OK: &str = "200";
 pub const DENIED: &str = "403 not_granted";
 pub const ABSENT: &str = "404 not_found";
+pub const NO_THREAD: &str = "404 thread_not_found";
 /// The one answer that differs from that about an absent thread.
 pub const TAKEN: &str = "409 thread_taken";
 
@@ -118,6 +119,15 @@ const ROWS: &[Row] = &[
     ),
     row("list_threads", |_, _| query(""), answers([OK, OK, DENIED, DENIED, DENIED])),
     row("get_thread", |thread, _| of(thread), READ),
+    // Both answer the thread, so to append alone is not enough.
+    row("create_thread", |thread, _| of(thread), answers([OK, TAKEN, DENIED, DENIED, DENIED])),
+    row(
+        "update_thread",
+        |thread, _| body(json!({"thread_id": thread, "title": "another"})),
+        answers([NO_THREAD, NO_THREAD, DENIED, DENIED, DENIED]),
+    ),
+    row("search_threads", |_, _| body(json!({})), answers([OK, OK, DENIED, DENIED, DENIED])),
+    row("count_threads", |_, _| body(json!({})), answers([OK, OK, DENIED, DENIED, DENIED])),
     row("get_thread_storage", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row("delete_thread", |thread, _| of(thread), REMOVE),
     // The target is granted to none of the tokens that name one thread.

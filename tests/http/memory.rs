@@ -29,7 +29,9 @@ use threadkeep::domain::store::namespace_settings::Setting;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tenants::storage_use::StorageUse;
 use threadkeep::domain::threads::retention::{Policy, PruneRequest, Pruned, Removed, Report};
-use threadkeep::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use threadkeep::domain::threads::thread::{
+    Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery, ThreadSort,
+};
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
 use threadkeep::domain::tokens::key::Key;
 use threadkeep::domain::{Error, Result};
@@ -267,7 +269,7 @@ impl ThreadStorage for Memory {
         Ok(threads.iter().find(|it| it.thread_id == thread_id.as_str()).cloned())
     }
 
-    async fn list_threads(&self, _: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
+    async fn list_threads(&self, _: &Caller, query: &ThreadQuery) -> Result<ThreadPage> {
         self.called(format!("list_threads {query:?}"))?;
         let mut threads = self.threads.lock().unwrap().clone();
         let key = |it: &Thread| match query.sort {
@@ -283,8 +285,15 @@ impl ThreadStorage for Memory {
             let position = (after.time, after.thread_id.clone());
             threads.retain(|it| (key(it) > position) == query.ascending && key(it) != position);
         }
+        let more = threads.len() > query.limit;
         threads.truncate(query.limit);
-        Ok(threads)
+        let next = threads.last().filter(|_| more).map(|it| it.position(query.sort));
+        Ok(ThreadPage { threads, next })
+    }
+
+    async fn count_threads(&self, _: &Caller, query: &ThreadQuery) -> Result<u64> {
+        self.called(format!("count_threads {query:?}"))?;
+        Ok(self.threads.lock().unwrap().len() as u64)
     }
 
     async fn get_storage_use(

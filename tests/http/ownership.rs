@@ -20,9 +20,9 @@ use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server};
 use crate::wire::{COMMIT, base64, commit, list_of, name, put, writes};
 
 /// A server on SQLite. `ann` and `bob` have subjects, `all` has the tenant.
-struct Shared {
-    server: Server,
-    keys: [String; 3],
+pub struct Shared {
+    pub server: Server,
+    pub keys: [String; 3],
     _folder: TempDir,
 }
 
@@ -46,12 +46,12 @@ pub async fn make_keys(storage: &Arc<dyn Storage>) -> [String; 3] {
     keys
 }
 
-const ANN: usize = 0;
-const BOB: usize = 1;
-const ALL: usize = 2;
+pub const ANN: usize = 0;
+pub const BOB: usize = 1;
+pub const ALL: usize = 2;
 
 impl Shared {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
         let keys = make_keys(&storage).await;
@@ -64,7 +64,7 @@ impl Shared {
         Self { server, keys, _folder: folder }
     }
 
-    async fn post(&self, who: usize, path: &str, body: &Value) -> Answer {
+    pub async fn post(&self, who: usize, path: &str, body: &Value) -> Answer {
         let headers = [("content-type", JSON), ("x-api-key", self.keys[who].as_str())];
         self.server.send("POST", path, &headers, body.to_string().into_bytes()).await
     }

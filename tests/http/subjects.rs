@@ -1,6 +1,7 @@
 //! Tests the erasure of a subject: who may, what it answers, and what the server forgets.
 
 use serde_json::json;
+use threadkeep::domain::threads::details::Details;
 use threadkeep::domain::threads::thread::Thread;
 use tokio::time::Duration;
 
@@ -20,6 +21,7 @@ fn thread(thread_id: &str, owner: &str) -> Thread {
         graph_id: None,
         assistant_id: None,
         user_id: None,
+        details: Details::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use threadkeep::domain::tenants::storage_use::{ChannelUse, StorageUse};
+use threadkeep::domain::threads::details::Details;
 use threadkeep::domain::threads::thread::Thread;
 
 use crate::server::{JSON, Server};
@@ -19,6 +20,7 @@ fn thread(id: &str, created_at: i64, updated_at: i64) -> Thread {
         graph_id: Some("agent".into()),
         assistant_id: None,
         user_id: None,
+        details: Details::default(),
     }
 }
 
@@ -76,7 +78,7 @@ async fn filters_reach_the_storage() {
     server.get("/v1/threads?graph_id=g%20%C3%BC&assistant_id=&prefix=a%2Fb&limit=7").await.ok();
     let call = server.storage.calls().remove(0);
     for part in [
-        "limit: 8",
+        "limit: 7",
         "graph_id: Some(\"g ü\")",
         "assistant_id: Some(\"\")",
         "user_id: None",
@@ -94,7 +96,8 @@ async fn a_thread_shows_what_is_known_of_it() {
         found,
         json!({"thread": {
             "thread_id": "a", "created_at": "1970-01-01T00:00:00.000003Z", "updated_at": "1970-01-01T00:00:00.000030Z",
-            "checkpoint_count": 2, "forks": 0, "size_bytes": 9, "generation": "g", "graph_id": "agent"
+            "checkpoint_count": 2, "forks": 0, "size_bytes": 9, "generation": "g", "graph_id": "agent",
+            "metadata": {"graph_id": "agent"}, "version": 0
         }})
     );
     let absent = server.post("/v1/threads/get", &json!({"thread_id": "zz"})).await.ok().json();

@@ -3,6 +3,26 @@
 /// What goes over all tenants on purpose, or has its condition elsewhere: file, words of the statement, reason.
 pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     (
+        "threads/postgres/conditions.rs",
+        "from thread_details i where {guard} and {indexed} offset 0",
+        "an index whose entries begin with the tenant's name; the tenant is compared around it",
+    ),
+    (
+        "threads/postgres/conditions.rs",
+        "(select 1 from {found} limit",
+        "counts what the index finds of the tenant",
+    ),
+    (
+        "threads/postgres/conditions.rs",
+        "select {columns} from {from} where {tenant} = $1",
+        "the condition names the tenant in one of two forms, for one of two indexes",
+    ),
+    (
+        "threads/search.rs",
+        "from ({page}) t left join {probe}",
+        "both parts are texts of an engine that are bound there",
+    ),
+    (
         "postgres/write_check.rs",
         "insert into chunks (tenant, scope_id, name, body) values",
         "a chunk of nobody, which is taken back",

@@ -14,6 +14,7 @@ use crate::domain::names::{
     Channel, CheckpointId, CheckpointNs, TaskId, TaskPath, ThreadId, Writer, check,
 };
 use crate::domain::sessions::name::SessionName;
+use crate::domain::threads::details::Details;
 
 /// What a thread is, apart from what it holds. A lease is not part of it: its holder is a process that runs now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,7 @@ pub struct ThreadHead {
     pub graph_id: Option<String>,
     pub assistant_id: Option<String>,
     pub user_id: Option<String>,
+    pub details: Details,
 }
 
 /// A part of a thread. They come in this order: checkpoints by (namespace, id), each after the values that it is the first to

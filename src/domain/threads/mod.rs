@@ -1,5 +1,6 @@
 //! Defines threads and their retention, and runs the calls on them.
 
+pub mod details;
 pub mod retention;
 pub mod retention_policies;
 pub mod retention_storage;

@@ -1,11 +1,15 @@
 //! Runs the calls on threads: checks the permission, then makes the one call that does it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::thread::{Lease, LeaseRequest, Thread, ThreadCursor, ThreadQuery, ThreadSort};
+use uuid::Builder;
+
+use super::details::{CreateThread, UpdateThread};
+use super::thread::{Lease, LeaseRequest, THREAD, Thread, ThreadPage, ThreadQuery};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::error::Result;
+use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 use crate::domain::storage::{CopyThread, DeleteThread, Storage};
@@ -18,14 +22,6 @@ pub struct Threads {
     storage: Arc<dyn Storage>,
     clock: Arc<Clock>,
     quotas: Arc<Quotas>,
-}
-
-/// A page of a listing.
-#[derive(Debug, Default)]
-pub struct ThreadPage {
-    pub threads: Vec<Thread>,
-    /// Set when there are more.
-    pub next: Option<ThreadCursor>,
 }
 
 impl Threads {
@@ -58,21 +54,81 @@ impl Threads {
     }
 
     /// # Errors
-    /// A storage that cannot be read.
+    /// `SearchNeedsPlaintext`; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadPage> {
         caller.require_listing(Action::Read)?;
         let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
-        let limit = query.limit.min(rows_max);
-        if limit == 0 {
+        query.limit = query.limit.min(rows_max);
+        if query.limit == 0 {
             return Ok(ThreadPage::default());
         }
-        // One more than asked for tells whether there is a next page.
-        query.limit = limit + 1;
-        let mut threads = self.storage.list_threads(caller, &query).await?;
-        let more = threads.len() > limit;
-        threads.truncate(limit);
-        let next = threads.last().filter(|_| more).map(|last| position(last, query.sort));
-        Ok(ThreadPage { threads, next })
+        self.storage.list_threads(caller, &query).await
+    }
+
+    /// # Errors
+    /// As [`Self::list`].
+    pub async fn count(&self, caller: &Caller, query: &ThreadQuery) -> Result<u64> {
+        caller.require_listing(Action::Read)?;
+        self.storage.count_threads(caller, query).await
+    }
+
+    /// Answers the thread, and whether it was made now.
+    ///
+    /// # Errors
+    /// `NotGranted` for a caller that may not read what is answered; `ThreadTaken`; `QuotaExceeded`; `TooLarge`.
+    pub async fn create(
+        &self,
+        caller: &Caller,
+        thread_id: Option<ThreadId>,
+        (title, metadata): (Option<String>, Option<String>),
+        deadline: Micros,
+    ) -> Result<(Thread, bool)> {
+        let thread_id = thread_id.map_or_else(|| self.new_id(caller), Ok)?;
+        self.may_change(caller, &thread_id, deadline)?;
+        let full = self.quotas.threads_full(caller);
+        let request = CreateThread { thread_id, title, metadata, full };
+        let is_created = self.storage.create_thread(caller, &request).await?;
+        let found = self.storage.get_thread(caller, &request.thread_id).await?;
+        let thread = found.ok_or_else(|| Error::Unavailable {
+            detail: "the thread was deleted at the same moment".into(),
+            retry_after: Duration::from_millis(100),
+        })?;
+        Ok((thread, is_created))
+    }
+
+    /// Answers the thread as it is then.
+    ///
+    /// # Errors
+    /// `NotGranted` for a caller that may not read what is answered; `NotFound`; `VersionConflict`; `TooLarge`.
+    pub async fn update(
+        &self,
+        caller: &Caller,
+        request: &UpdateThread,
+        deadline: Micros,
+    ) -> Result<Thread> {
+        self.may_change(caller, &request.thread_id, deadline)?;
+        self.storage.update_thread(caller, request).await?;
+        // Somebody may have deleted it since.
+        self.storage.get_thread(caller, &request.thread_id).await?.ok_or(Error::NotFound(THREAD))
+    }
+
+    /// A UUID of version 7, behind the prefix of a caller who may only write below one.
+    fn new_id(&self, caller: &Caller) -> Result<ThreadId> {
+        let reach = caller.reach_threads(Action::Append);
+        let prefix = match &reach.prefixes[..] {
+            _ if reach.everything || reach.owner.is_some() => "",
+            [prefix] => prefix,
+            _ => return Err(Error::NotGranted("name the thread: no one prefix is granted")),
+        };
+        let millis = self.clock.now().unsigned_abs() / 1_000;
+        let id = Builder::from_unix_timestamp_millis(millis, &rand::random()).into_uuid();
+        ThreadId::new(format!("{prefix}{id}"))
+    }
+
+    fn may_change(&self, caller: &Caller, thread_id: &ThreadId, deadline: Micros) -> Result<()> {
+        caller.require_thread(thread_id, Action::Append)?;
+        caller.require_thread(thread_id, Action::Read)?;
+        self.clock.require_before(deadline)
     }
 
     /// Whether there was one.
@@ -147,13 +203,4 @@ impl Threads {
         caller.require_thread(&request.thread_id, Action::Append)?;
         self.clock.require_before(deadline)
     }
-}
-
-fn position(last: &Thread, sort: ThreadSort) -> ThreadCursor {
-    let time = match sort {
-        ThreadSort::Created => last.created_at,
-        ThreadSort::Updated => last.updated_at,
-        ThreadSort::ThreadId => 0,
-    };
-    ThreadCursor { time, thread_id: last.thread_id.clone() }
 }

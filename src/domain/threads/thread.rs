@@ -1,5 +1,6 @@
 //! Defines threads: the facts about a conversation without its values, and the lease on it.
 
+use super::details::{Details, DetailsFilter};
 use crate::domain::clock::Micros;
 use crate::domain::names::{LeaseHolder, ThreadId};
 use crate::domain::tenants::quotas::Full;
@@ -22,6 +23,7 @@ pub struct Thread {
     pub graph_id: Option<String>,
     pub assistant_id: Option<String>,
     pub user_id: Option<String>,
+    pub details: Details,
 }
 
 /// Order of a listing. `Updated` moves while people work; the other two neither skip nor repeat.
@@ -45,6 +47,27 @@ pub struct ThreadQuery {
     pub user_id: Option<String>,
     /// Only ids that begin with it.
     pub prefix: Option<String>,
+    /// Only these.
+    pub ids: Option<Vec<String>>,
+    pub owner: Option<String>,
+    pub created: TimeRange,
+    pub updated: TimeRange,
+    pub details: DetailsFilter,
+}
+
+/// From `after` on, up to and without `before`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TimeRange {
+    pub after: Option<Micros>,
+    pub before: Option<Micros>,
+}
+
+/// A page of a listing.
+#[derive(Debug, Default)]
+pub struct ThreadPage {
+    pub threads: Vec<Thread>,
+    /// Set when there are more.
+    pub next: Option<ThreadCursor>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,4 +95,16 @@ pub struct LeaseRequest {
     pub ttl_seconds: i64,
     /// Set when no thread may be made.
     pub full: Option<Full>,
+}
+
+impl Thread {
+    /// Where it stands in a listing.
+    pub fn position(&self, sort: ThreadSort) -> ThreadCursor {
+        let time = match sort {
+            ThreadSort::Created => self.created_at,
+            ThreadSort::Updated => self.updated_at,
+            ThreadSort::ThreadId => 0,
+        };
+        ThreadCursor { time, thread_id: self.thread_id.clone() }
+    }
 }

@@ -29,6 +29,7 @@ const FIELDS: &[(&str, u64)] = &{
         ("files", L.files_per_request_max),
         ("have_values", L.have_values_max),
         ("history_channels", L.channels_max),
+        ("ids", L.ids_per_request_max),
         ("index", L.index_paths_max),
         ("into", L.namespace_labels_max),
         ("key", L.session_key_parts_max),

@@ -83,7 +83,7 @@ codes! {
     ThreadExists = 409 "thread_exists" "The thread exists";
     NamespaceExists = 409 "namespace_exists" "The namespace has items";
     SessionExists = 409 "session_exists" "The session exists";
-    VersionConflict = 409 "version_conflict" "The item has another version";
+    VersionConflict = 409 "version_conflict" "The version is another one";
     BaseMismatch = 409 "base_mismatch" "The file has another content";
     FileExists = 409 "file_exists" "The file exists";
     ThreadTaken = 409 "thread_taken" "The thread belongs to somebody else";

@@ -4,17 +4,18 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::http::Uri;
+use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
+use crate::domain::Result;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
 use crate::domain::storage::{CopyThread, DeleteThread};
-use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadQuery, ThreadSort};
+use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadPage, ThreadQuery, ThreadSort};
 use crate::domain::time::rfc3339;
-use crate::domain::{Error, Result};
 use crate::http::Empty;
 use crate::http::checkpoints::commit::generation;
 use crate::http::checkpoints::reading::limit;
@@ -22,11 +23,11 @@ use crate::http::request::by_name::by_name;
 use crate::http::request::call::{Answer, BodylessCall, Call};
 use crate::http::request::cursor;
 use crate::http::request::decode::{Input, Received};
-use crate::http::request::exact::Text;
+use crate::http::request::exact::{Exact, ExactOut, Text};
 use crate::http::request::problem::{Code, Problem};
 
 const COPY: &str = "/v1/threads/copy";
-const PAGE_DEFAULT: i64 = 100;
+pub const PAGE_DEFAULT: i64 = 100;
 
 /// Get a thread
 ///
@@ -46,7 +47,8 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
         Some(_) => Some(app.snapshots.count_forks(&caller, &thread_id).await?),
         None => None,
     };
-    reply.with(&GotThread { thread: thread.map(|it| ThreadOut { forks, ..it.into() }) })
+    let thread = thread.map(ThreadOut::of).transpose()?;
+    reply.with(&GotThread { thread: thread.map(|it| ThreadOut { forks, ..it }) })
 }
 
 /// List threads
@@ -60,14 +62,9 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
 )]
 pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let query = query_of::<ThreadsParams>(&uri)?.into_domain()?;
-    let (sort, ascending) = (query.sort, query.ascending);
+    let order = (query.sort, query.ascending);
     let page = app.threads.list(&call.caller, query).await?;
-    let position =
-        |it: ThreadCursor| cursor::encode(cursor_kind(sort, ascending), &(it.time, it.thread_id));
-    call.reply.with(&Threads {
-        threads: page.threads.into_iter().map(ThreadOut::from).collect(),
-        next_cursor: page.next.map(position),
-    })
+    call.reply.with(&page_of(page, order)?)
 }
 
 /// Delete a thread
@@ -137,6 +134,13 @@ pub struct ThreadOut {
     assistant_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    /// What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`.
+    #[schema(value_type = Exact<'static>)]
+    metadata: ExactOut,
+    /// Of title and metadata: grows with each change of them. 0: nothing was ever set.
+    version: i64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -229,9 +233,12 @@ by_name!(OrderParam);
 
 pub struct GetThread(ThreadId);
 
-impl From<Thread> for ThreadOut {
-    fn from(thread: Thread) -> Self {
-        Self {
+impl ThreadOut {
+    /// # Errors
+    /// `Integrity` for stored metadata that is no JSON object.
+    pub fn of(thread: Thread) -> Result<Self> {
+        let metadata = ExactOut(Bytes::from(thread.shown_metadata()?));
+        Ok(Self {
             thread_id: thread.thread_id,
             created_at: rfc3339(thread.created_at),
             updated_at: rfc3339(thread.updated_at),
@@ -244,8 +251,24 @@ impl From<Thread> for ThreadOut {
             graph_id: thread.graph_id,
             assistant_id: thread.assistant_id,
             user_id: thread.user_id,
-        }
+            title: thread.details.title,
+            metadata,
+            version: thread.details.version,
+        })
     }
+}
+
+/// A page as it is answered.
+///
+/// # Errors
+/// As [`ThreadOut::of`].
+pub fn page_of(page: ThreadPage, (sort, ascending): (ThreadSort, bool)) -> Result<Threads> {
+    let position =
+        |it: ThreadCursor| cursor::encode(cursor_kind(sort, ascending), &(it.time, it.thread_id));
+    Ok(Threads {
+        threads: page.threads.into_iter().map(ThreadOut::of).collect::<Result<_>>()?,
+        next_cursor: page.next.map(position),
+    })
 }
 
 impl Input for GetThread {
@@ -305,26 +328,13 @@ pub fn query_of<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
 
 impl ThreadsParams {
     fn into_domain(self) -> Result<ThreadQuery> {
-        let sort = match self.sort {
-            None | Some(SortParam::Created) => ThreadSort::Created,
-            Some(SortParam::Updated) => ThreadSort::Updated,
-            Some(SortParam::ThreadId) => ThreadSort::ThreadId,
-        };
-        let ascending = match self.order {
-            Some(OrderParam::Asc) => true,
-            Some(OrderParam::Desc) => false,
-            None => sort == ThreadSort::ThreadId,
-        };
+        let (sort, ascending) = sorted(self.sort, self.order);
         let label = |field: &str, text: Option<String>| match text {
             Some(text) => names::check(field, &text, LIMITS.checkpoint_id_bytes_max, true)
                 .map(|()| Some(text)),
             None => Ok(None),
         };
-        let after = |text: String| {
-            let (time, id): (i64, String) = cursor::decode(cursor_kind(sort, ascending), &text)?;
-            let thread_id = ThreadId::new(id)?.into_string();
-            Ok::<_, Error>(ThreadCursor { time, thread_id })
-        };
+        let after = |text: String| position_of(cursor_kind(sort, ascending), &text);
         if let Some(prefix) = &self.prefix {
             names::check("prefix", prefix, LIMITS.thread_id_bytes_max, true)?;
         }
@@ -337,12 +347,35 @@ impl ThreadsParams {
             assistant_id: label("assistant_id", self.assistant_id)?,
             user_id: label("user_id", self.user_id)?,
             prefix: self.prefix,
+            ..ThreadQuery::default()
         })
     }
 }
 
+/// # Errors
+/// 422 for a cursor that is none of this order.
+pub fn position_of(kind: &str, cursor: &str) -> Result<ThreadCursor> {
+    let (time, id): (i64, String) = cursor::decode(kind, cursor)?;
+    Ok(ThreadCursor { time, thread_id: ThreadId::new(id)?.into_string() })
+}
+
+/// The order of a listing, and whether it ascends.
+pub fn sorted(sort: Option<SortParam>, order: Option<OrderParam>) -> (ThreadSort, bool) {
+    let sort = match sort {
+        None | Some(SortParam::Created) => ThreadSort::Created,
+        Some(SortParam::Updated) => ThreadSort::Updated,
+        Some(SortParam::ThreadId) => ThreadSort::ThreadId,
+    };
+    let ascending = match order {
+        Some(OrderParam::Asc) => true,
+        Some(OrderParam::Desc) => false,
+        None => sort == ThreadSort::ThreadId,
+    };
+    (sort, ascending)
+}
+
 /// A position in one order means nothing in another.
-fn cursor_kind(sort: ThreadSort, ascending: bool) -> &'static str {
+pub fn cursor_kind(sort: ThreadSort, ascending: bool) -> &'static str {
     match (sort, ascending) {
         (ThreadSort::Created, true) => "threads created asc",
         (ThreadSort::Created, false) => "threads created desc",

@@ -57,6 +57,10 @@ pub struct Dialect {
     pub has_lateral: bool,
     /// `{now}`: the database's clock, in microseconds.
     pub now: &'static str,
+    /// Whether filters are asked of an index.
+    pub has_projection: bool,
+    /// `{thread_projection}`: what an index of the details of threads looks at, from the text that is $5; empty for nothing.
+    pub thread_projection: &'static str,
     /// `{sends_from}`: the removed checkpoint whose pending sends belong to this one.
     pub sends_from: &'static str,
     /// Whether pending sends of a removed parent stay as its writes; else they are a delta base.
@@ -95,6 +99,7 @@ impl Dialect {
             ("{lock}", self.lock),
             ("{from_each}", self.from_each),
             ("{now}", self.now),
+            ("{thread_projection}", self.thread_projection),
             ("{sends_from}", self.sends_from),
             ("{row_namespace}", self.row_namespace),
             ("{row_numbers}", self.row_numbers),

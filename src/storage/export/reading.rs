@@ -11,6 +11,7 @@ use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value};
 use crate::domain::export::records::{
     ThreadBase, ThreadCheckpoint, ThreadHead, ThreadRecord, ThreadSink, ThreadValue,
 };
+use crate::domain::threads::details::Details;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::channel_map::Entry;
 use crate::storage::checkpoints::prepare::channels_of;
@@ -19,6 +20,7 @@ use crate::storage::content::documents::open_documents;
 use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page, rows_named};
 use crate::storage::maintenance::doctor::read_map;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
+use crate::storage::threads::details::open as open_details;
 use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Values that are in memory at one time, put together; a larger one is alone.
@@ -27,8 +29,9 @@ const VALUES_BYTES: i64 = 8 << 20;
 /// What tells whether the thread changed, and what the head says.
 const THREAD: &str = "
 select t.thread_key, t.scope_id, t.generation, t.fence, t.owner, t.created_at, t.updated_at, t.last_step,
-    t.graph_id, t.assistant_id, t.user_id, t.checkpoint_count, t.size_bytes, s.epoch, t.mac
+    t.graph_id, t.assistant_id, t.user_id, t.checkpoint_count, t.size_bytes, s.epoch, t.mac, d.version, d.document
 from threads t join scopes s on s.tenant = t.tenant and s.scope_id = t.scope_id
+left join thread_details d on d.tenant = t.tenant and d.thread_key = t.thread_key
 where t.tenant = $1 and t.thread_id = $2";
 
 const CHECKPOINTS: Source<'static> = Source {
@@ -146,7 +149,15 @@ impl Reader<'_> {
             graph_id: text(8)?,
             assistant_id: text(9)?,
             user_id: text(10)?,
+            details: self.details(row)?,
         })
+    }
+
+    fn details(&self, row: &SqlRow) -> Result<Details> {
+        match row.optional_integer(15)? {
+            Some(version) => open_details(self.secret, self.scope_id()?, version, row.bytes(16)?),
+            None => Ok(Details::default()),
+        }
     }
 
     async fn page(&mut self, after: &[SqlValue]) -> Result<Page, Stop> {

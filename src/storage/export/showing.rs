@@ -9,6 +9,7 @@ use crate::domain::export::records::{Existing, Staged, ThreadHead};
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 use crate::storage::sessions::rows::{Rows, bytes, number};
+use crate::storage::threads::details::put_details;
 use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// What is there now. $1 tenant, $2 thread.
@@ -52,6 +53,7 @@ pub async fn show(
     (staged, head): (&Staged, &ThreadHead),
     existing: Existing,
 ) -> Result<Option<(i64, i64)>> {
+    head.details.check()?;
     let dialect = engine.dialect();
     let mut access = engine.begin_write().await?;
     let place = [SqlValue::from(tenant), head.thread_id.as_str().into()];
@@ -87,6 +89,8 @@ pub async fn show(
             .mac(secret);
     let made = (&place, generation, fence, mac);
     put_thread(&mut *access, dialect, (staged, head), made).await?;
+    let ids = (staged.key, staged.scope_id);
+    put_details(&mut *access, dialect, (tenant, secret), ids, &head.details).await?;
     access.rows(LOOK_AGAIN, &place).await?;
     let taken = access.rows(TAKE, &[tenant.into(), staged.key.into()]).await?;
     if taken.is_empty() {

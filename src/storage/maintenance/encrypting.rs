@@ -17,6 +17,7 @@ use crate::storage::sessions::encrypting::encrypt_sessions;
 use crate::storage::snapshots::encrypting::encrypt_documents;
 use crate::storage::store::encrypting::encrypt_items;
 use crate::storage::tenants::tenant_keys::{Keys, opened, put};
+use crate::storage::threads::details::hide_details;
 use crate::storage::tokens::owner_signing::sign;
 
 /// Tenants whose content is not all encrypted, or whose owners have no MACs.
@@ -156,6 +157,7 @@ impl Move<'_> {
                 self.scope(after).await?;
             }
         }
+        hide_details(self.engine, self.tenant).await?;
         let secret = self.keys.secret(self.tenant);
         encrypt_items(self.engine, self.tenant, &secret).await?;
         encrypt_sessions(self.engine, self.tenant, &secret).await?;

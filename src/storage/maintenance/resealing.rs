@@ -14,6 +14,7 @@ use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow, of_chunk};
 use crate::storage::content::documents::{BASE_PREFIX_BYTES, DOCUMENTS_PREFIX_BYTES};
 use crate::storage::db::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
+use crate::storage::threads::details::details_at;
 
 /// Rows that one statement changes. Lists are filled up to it, so that the text of a statement stays the same.
 const ROWS_TOGETHER: usize = 64;
@@ -82,7 +83,7 @@ const OF_SCOPE: [Table; 2] = [
     },
 ];
 
-const OF_THREAD: [Table; 3] = [
+const OF_THREAD: [Table; 4] = [
     Table {
         name: "checkpoints",
         owner: "thread_key",
@@ -125,6 +126,19 @@ const OF_THREAD: [Table; 3] = [
         },
         first: || vec![SqlValue::from(""), SqlValue::from(""), SqlValue::from("")],
         again: |it, row| it.base(row),
+    },
+    Table {
+        name: "thread_details",
+        owner: "thread_key",
+        key: &["version"],
+        sealed: "document",
+        rows: Source {
+            columns: "version, document",
+            size: "length(document)",
+            rows: "from thread_details where tenant = $1 and thread_key = $2 and version > $3 order by version",
+        },
+        first: || vec![SqlValue::Integer(0)],
+        again: |it, row| it.details(row),
     },
 ];
 
@@ -239,6 +253,10 @@ impl Resealer<'_> {
         self.behind(BASE_PREFIX_BYTES, row.bytes(3)?, &|scope_id, act| {
             CheckpointAt { scope_id, ns, id }.base(channel, act)
         })
+    }
+
+    fn details(&self, row: &SqlRow) -> Result<Option<Vec<u8>>> {
+        self.behind(BASE_PREFIX_BYTES, row.bytes(1)?, &|scope_id, act| details_at(scope_id, act))
     }
 
     /// Seals an envelope again that stands behind other bytes, which stay.

@@ -41,6 +41,8 @@ pub(in crate::storage) const DIALECT: Dialect = Dialect {
     from_each: "from json_array_elements(cast($1 as json)) as j (value)",
     has_lateral: true,
     now: "(extract(epoch from clock_timestamp()) * 1000000)::bigint",
+    has_projection: true,
+    thread_projection: "cast(nullif($5, '') as jsonb)",
     sends_from: "sends_from",
     row_namespace: "array(select json_array_elements_text(j.value -> 0))",
     row_numbers: "cast(j.value ->> 12 as real[])",

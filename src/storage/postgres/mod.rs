@@ -46,6 +46,7 @@ use crate::storage::store::models::ModelMemory;
 use crate::storage::store::postgres::near::WideSearches;
 use crate::storage::store::postgres::vector_indexes::VectorIndexes;
 use crate::storage::tenants::tenant_keys::{destroy, given, secret_of};
+use crate::storage::threads::postgres::conditions::WideMetadata;
 use crate::storage::threads::postgres::known_threads::KnownThreads;
 use crate::storage::tokens::credentials::sweep_credentials;
 
@@ -81,6 +82,7 @@ pub struct PostgresStorage {
     pub(in crate::storage) sessions: SessionMemory,
     pub(in crate::storage) vector_indexes: VectorIndexes,
     pub(in crate::storage) wide_searches: WideSearches,
+    pub(in crate::storage) wide_metadata: WideMetadata,
     life: living::Life,
 }
 
@@ -97,6 +99,7 @@ impl PostgresStorage {
             life: living::Life::new(servers.clone()),
             models: ModelMemory::default(),
             wide_searches: WideSearches::default(),
+            wide_metadata: WideMetadata::default(),
             sessions: SessionMemory::default(),
             searches: pool::SearchPool::new(&servers, config.connections.max(4) / 2)?,
             first: pool::Pool::new(servers.clone(), FIRST_CONNECTIONS)?,

@@ -84,6 +84,10 @@ with picked as (
     insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
     select $1, p.to_key, b.ns, b.checkpoint_id, b.channel, b.document
     from picked p join delta_bases b on b.tenant = $1 and b.thread_key = p.thread_key
+), d as (
+    insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded)
+    select $1, p.to_key, d.version, d.document, d.projection, d.has_marks, d.title_folded
+    from picked p join thread_details d on d.tenant = $1 and d.thread_key = p.thread_key
 )
 ";
 

@@ -41,6 +41,8 @@ const DIALECT: Dialect = Dialect {
     from_each: "from jsonb_each($1) as j",
     has_lateral: false,
     now: "cast(unixepoch('subsec') * 1000000 as integer)",
+    has_projection: false,
+    thread_projection: "case when $5 = '' then null end",
     sends_from: "null",
     row_namespace: "substr($2, j.value ->> 1, j.value ->> 2)",
     row_numbers: "substr($2, j.value ->> 10, j.value ->> 11)",

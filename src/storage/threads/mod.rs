@@ -1,10 +1,12 @@
 //! Stores threads: their listing, copies, leases, retention and size.
 
+pub mod details;
 pub mod policies;
 pub mod policy_rows;
 pub mod postgres;
 pub mod retention;
 pub mod retention_estimate;
+pub mod search;
 pub mod sqlite;
 pub mod storage_use;
 pub mod thread_filter;

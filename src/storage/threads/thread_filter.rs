@@ -85,7 +85,7 @@ impl ThreadFilter {
 }
 
 /// The first text, by bytes, that does not begin with `prefix` and comes after all that do. UTF-8 orders as its characters.
-fn end(prefix: &str) -> String {
+pub fn end(prefix: &str) -> String {
     let mut rest = prefix.to_owned();
     while let Some(last) = rest.pop() {
         let next =

@@ -12,6 +12,7 @@
 
 mod batches;
 mod content;
+mod details;
 mod items;
 mod maps;
 mod owners;
@@ -155,6 +156,8 @@ impl TenantScan<'_> {
         self.progress.begin(&self.tenant, "threads", self.count("threads").await?);
         let done = self.examine_threads(report).await;
         self.note(done, (Noun::Threads, "threads", None), report)?;
+        let done = self.examine_details(report).await;
+        self.note(done, (Noun::ThreadDetails, "thread_details", None), report)?;
         self.examine_owners(report).await?;
         self.progress.begin(&self.tenant, "items", 0);
         let done = self.examine_items(report).await;
@@ -323,7 +326,7 @@ fn size(bytes: usize) -> u64 {
     bytes as u64
 }
 
-const STRAY_TABLES: [&str; 3] = ["checkpoints", "writes", "delta_bases"];
+const STRAY_TABLES: [&str; 4] = ["checkpoints", "writes", "delta_bases", "thread_details"];
 
 const STRAY_ROWS: &str = "
 select cast(coalesce(sum(n), 0) as bigint), cast(coalesce(sum(bytes), 0) as bigint) from (
@@ -334,4 +337,6 @@ select cast(coalesce(sum(n), 0) as bigint), cast(coalesce(sum(bytes), 0) as bigi
     where tenant = $1 and thread_key = $2
     union all
     select count(*), sum(length(document)) from delta_bases where tenant = $1 and thread_key = $2
+    union all
+    select count(*), sum(length(document)) from thread_details where tenant = $1 and thread_key = $2
 ) parts";

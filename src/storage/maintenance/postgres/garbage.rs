@@ -87,7 +87,7 @@ pub(in crate::storage) async fn remove_garbage(
     thread_key: i64,
     scope_id: i64,
 ) -> Result<Receipt> {
-    let (mut removed, mut logs) = (Receipt::default(), 0);
+    let (mut removed, mut logs, mut details) = (Receipt::default(), 0, 0);
     for (count, text) in [
         (
             &mut removed.checkpoints,
@@ -113,6 +113,10 @@ pub(in crate::storage) async fn remove_garbage(
             &mut logs,
             "delete from session_logs where ctid = any (array(select ctid from session_logs
             where tenant = $1 and session_no = $2 limit $4)) and $3 is not null",
+        ),
+        (
+            &mut details,
+            "delete from thread_details where tenant = $1 and thread_key = $2 and $3 is not null and $4 > 0",
         ),
         (
             &mut removed.values,

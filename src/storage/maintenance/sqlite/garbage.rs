@@ -32,7 +32,7 @@ pub(in crate::storage) struct Garbage {
     pub(in crate::storage) scope_id: i64,
 }
 
-const DELETE_ROWS: [&str; 5] = [
+const DELETE_ROWS: [&str; 6] = [
     "delete from writes where rowid in
         (select rowid from writes where tenant = $1 and thread_key = $2 limit $3)",
     "delete from delta_bases where rowid in
@@ -43,18 +43,21 @@ const DELETE_ROWS: [&str; 5] = [
         (select rowid from session_entries where tenant = $1 and session_no = $2 limit $3)",
     "delete from session_logs where rowid in
         (select rowid from session_logs where tenant = $1 and session_no = $2 limit $3)",
+    "delete from thread_details where rowid in
+        (select rowid from thread_details where tenant = $1 and thread_key = $2 limit $3)",
 ];
 
 impl SqliteStorage {
     /// Says what went. Safe to repeat, and to run beside anything else.
     pub(in crate::storage) async fn collect(&self, garbage: &Garbage) -> Result<Receipt> {
-        let (mut removed, mut logs) = (Receipt::default(), 0);
+        let (mut removed, mut logs, mut details) = (Receipt::default(), 0, 0);
         let counts = [
             &mut removed.writes,
             &mut removed.delta_bases,
             &mut removed.checkpoints,
             &mut removed.entries,
             &mut logs,
+            &mut details,
         ];
         for (statement, count) in DELETE_ROWS.into_iter().zip(counts) {
             loop {

@@ -38,6 +38,10 @@ with c as (
     insert into delta_bases (tenant, thread_key, ns, checkpoint_id, channel, document)
     select tenant, $3, ns, checkpoint_id, channel, document
     from delta_bases where tenant = $1 and thread_key = $2
+), d as (
+    insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded)
+    select tenant, $3, version, document, projection, has_marks, title_folded
+    from thread_details where tenant = $1 and thread_key = $2
 ), h as (
     insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $3::text)
 )

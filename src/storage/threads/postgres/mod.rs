@@ -1,5 +1,6 @@
 //! Reads, copies and removes threads on PostgreSQL, and keeps their leases.
 
+pub(in crate::storage) mod conditions;
 pub(in crate::storage) mod copy;
 pub(super) mod copy_packed;
 pub(in crate::storage) mod known_threads;

@@ -4,60 +4,57 @@ use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
+use super::conditions::{COLUMNS, Conditions};
+use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::names::ThreadId;
 use crate::domain::storage::{CopyThread, DeleteThread, ThreadStorage};
 use crate::domain::tenants::storage_use::StorageUse;
 use crate::domain::threads::retention::{PruneRequest, Pruned};
-use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery, ThreadSort};
+use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
 use crate::domain::tokens::grants::Action;
-use crate::storage::postgres::{PostgresStorage, TENANT_IN_INDEX};
+use crate::storage::postgres::PostgresStorage;
+use crate::storage::threads::search::{
+    self, Ask, DetailsColumns, FoundPage, FoundThread, ThreadPages, is_sealed,
+    secret_unless_destroyed, with_details,
+};
 use crate::storage::threads::storage_use::storage_use;
-use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
-use crate::storage::tokens::owner_macs::{OwnerRow, secrets_of};
+use crate::storage::threads::thread_filter::{OwnedThread, ThreadFilter};
+use crate::storage::tokens::owner_macs::OwnerRow;
 
-const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
-     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
+/// Joins the details `d` of a thread `t`. $1 tenant.
+const PROBE_DETAILS: &str = "lateral (select version, has_marks, document from thread_details d
+    where d.tenant = $1 and d.thread_key = t.thread_key limit 1) d on true";
 
 #[async_trait]
 impl ThreadStorage for PostgresStorage {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
-        let text = format!(
+        let page = format!(
             "select {COLUMNS} from threads
              where tenant = $1 and thread_id = $2 and ($3::text is null or owner = $3)"
         );
+        let text = with_details(COLUMNS, &page, PROBE_DETAILS, "thread_id");
         let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
+        let secret = secret_unless_destroyed(self, &caller.tenant).await?;
         let row = sqlx::query(AssertSqlSafe(text))
             .bind(thread.tenant)
             .bind(thread.thread_id)
             .bind(thread.owner)
             .fetch_optional(&mut *self.pool.get_for(&caller.tenant).await?)
             .await?;
-        let mut found = self.read_threads(&caller.tenant, row.as_slice()).await?;
-        Ok(found.pop())
+        let row = row.map(|it| read_found(&it, secret.as_ref(), true)).transpose()?.flatten();
+        Ok(row.map(|it| it.thread))
     }
 
-    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
-        let listed = ThreadFilter::by(caller, Action::Read);
-        let Some(text) = list_text(query, &listed.ways()) else { return Ok(Vec::new()) };
-        let after = query.after.as_ref();
-        let rows = sqlx::query(AssertSqlSafe(text))
-            .bind(&caller.tenant)
-            .bind(&query.graph_id)
-            .bind(&query.assistant_id)
-            .bind(&query.user_id)
-            .bind(&query.prefix)
-            .bind(after.map(|it| it.time))
-            .bind(after.map(|it| it.thread_id.clone()))
-            .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
-            .bind(listed.owner)
-            .bind(listed.exact)
-            .bind(listed.firsts)
-            .bind(listed.ends)
-            .fetch_all(&mut *self.searches.get(&caller.tenant).await?)
-            .await?;
-        self.read_threads(&caller.tenant, &rows).await
+    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<ThreadPage> {
+        let secret = secret_unless_destroyed(self, &caller.tenant).await?;
+        search::find(self, (caller, secret.as_ref()), query).await
+    }
+
+    async fn count_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<u64> {
+        let secret = secret_unless_destroyed(self, &caller.tenant).await?;
+        search::count(self, (caller, secret.as_ref()), query).await
     }
 
     async fn get_storage_use(
@@ -95,94 +92,85 @@ impl ThreadStorage for PostgresStorage {
     }
 }
 
-impl PostgresStorage {
-    /// Rows of [`COLUMNS`], each held against its MAC.
-    async fn read_threads(&self, tenant: &str, rows: &[PgRow]) -> Result<Vec<Thread>> {
-        let secrets = secrets_of(self, rows.first().map(|_| tenant).into_iter()).await?;
-        let thread = |row: &PgRow| {
-            let thread = read_thread(row);
-            let ids = (row.get("thread_key"), row.get("scope_id"));
-            let found = OwnerRow::thread(&thread.thread_id, ids, thread.owner.as_deref());
-            let secret = secrets.get(tenant);
-            secret.map_or(Ok(()), |it| found.check(it, row.get("mac")))?;
-            Ok(thread)
-        };
-        rows.iter().map(thread).collect()
+#[async_trait]
+impl ThreadPages for PostgresStorage {
+    async fn thread_page(
+        &self,
+        caller: &Caller,
+        secret: Option<&TenantSecret>,
+        ask: Ask<'_>,
+    ) -> Result<FoundPage> {
+        let filter = ThreadFilter::by(caller, Action::Read);
+        let is_wide = self.wide_metadata.has(&caller.tenant, ask.query);
+        let conditions = Conditions::new(&caller.tenant, ask, is_sealed(secret), is_wide);
+        let Some(page) = conditions.page(&filter.ways()) else { return Ok(FoundPage::default()) };
+        let columns = format!("{COLUMNS}, is_wide");
+        let text = with_details(&columns, &page, PROBE_DETAILS, &conditions.order());
+        let query = conditions.bind(&caller.tenant, filter, &text);
+        let rows = query.fetch_all(&mut *self.searches.get(&caller.tenant).await?).await?;
+        if rows.first().is_some_and(|row| row.get("is_wide")) {
+            self.wide_metadata.learn(&caller.tenant, ask.query);
+        }
+        let mut found = FoundPage::default();
+        for row in &rows {
+            let is_certain = conditions.are_certain(row);
+            let Some(thread) = read_found(row, secret, is_certain)? else {
+                found.is_cut = true;
+                break;
+            };
+            found.threads.push(thread);
+        }
+        Ok(found)
+    }
+
+    async fn count_certain(
+        &self,
+        caller: &Caller,
+        secret: Option<&TenantSecret>,
+        query: &ThreadQuery,
+    ) -> Result<Option<u64>> {
+        if is_sealed(secret) && !query.details.is_empty() {
+            return Ok(None);
+        }
+        let filter = ThreadFilter::by(caller, Action::Read);
+        let ask = Ask { query, only_uncertain: false };
+        let conditions = Conditions::new(&caller.tenant, ask, false, false);
+        let Some(text) = conditions.count(&filter.ways()) else { return Ok(Some(0)) };
+        let counted = conditions.bind(&caller.tenant, filter, &text);
+        let row = counted.fetch_one(&mut *self.searches.get(&caller.tenant).await?).await?;
+        Ok(Some(row.get::<i64, _>(0).unsigned_abs()))
     }
 }
 
-/// Only fixed fragments enter the text; every value is bound. Each way in is a page of its own by its own index; the page
-/// is the first of them all. None: there is no way in.
-fn list_text(query: &ThreadQuery, ways: &[Way]) -> Option<String> {
-    let (sort, direction, beyond) = match (query.sort, query.ascending) {
-        (ThreadSort::Created, true) => ("created_at", "asc", ">"),
-        (ThreadSort::Created, false) => ("created_at", "desc", "<"),
-        (ThreadSort::Updated, true) => ("updated_at", "asc", ">"),
-        (ThreadSort::Updated, false) => ("updated_at", "desc", "<"),
-        (ThreadSort::ThreadId, true) => ("thread_id", "asc", ">"),
-        (ThreadSort::ThreadId, false) => ("thread_id", "desc", "<"),
+/// A row of [`with_details`], held against its MAC. None: the answer ends before it.
+fn read_found(
+    row: &PgRow,
+    secret: Option<&TenantSecret>,
+    is_certain: bool,
+) -> Result<Option<FoundThread>> {
+    let (thread_id, owner): (String, Option<String>) = (row.get("thread_id"), row.get("owner"));
+    let scope_id = row.get("scope_id");
+    if let Some(secret) = secret {
+        OwnerRow::thread(&thread_id, (row.get("thread_key"), scope_id), owner.as_deref())
+            .check(secret, row.get("mac"))?;
+    }
+    let (version, document) = (row.get("details_version"), row.get("document"));
+    let Some(details) = DetailsColumns { scope_id, version, document }.open(secret)? else {
+        return Ok(None);
     };
-    let mut conditions = String::new();
-    for (given, condition) in [
-        (query.graph_id.is_some(), " and graph_id = $2"),
-        (query.assistant_id.is_some(), " and assistant_id = $3"),
-        (query.user_id.is_some(), " and user_id = $4"),
-        (query.prefix.is_some(), " and starts_with(thread_id, $5)"),
-    ] {
-        if given {
-            conditions += condition;
-        }
-    }
-    if query.after.is_some() {
-        conditions += &match query.sort {
-            ThreadSort::ThreadId => format!(" and thread_id {beyond} $7"),
-            _ => format!(" and ({sort}, thread_id) {beyond} ($6, $7)"),
-        };
-    }
-    let order = format!("order by {sort} {direction}, thread_id {direction} limit $8");
-    let of_tenant = |tenant_in_index: &str, way: &str| {
-        format!(
-            "select {COLUMNS} from threads where {tenant_in_index} = $1 and {SHOWN}{way}{conditions} {order}"
-        )
-    };
-    let page = |way: &str| of_tenant("tenant", way);
-    let pages = ways.iter().map(|way| match way {
-        Way::Everything if query.sort == ThreadSort::Created => of_tenant(TENANT_IN_INDEX, ""),
-        Way::Everything => page(""),
-        Way::Owner => page(" and owner = $9"),
-        Way::Exact => page(" and thread_id = any ($10)"),
-        Way::Prefix => {
-            let one = page(" and thread_id >= r.first and thread_id < r.last");
-            format!(
-                "select p.* from unnest($11::text[], $12::text[]) r (first, last)
-                 cross join lateral ({one}) p"
-            )
-        }
-    });
-    let pages: Vec<String> = pages.collect();
-    match (ways, &pages[..]) {
-        (_, []) => None,
-        ([Way::Everything | Way::Owner | Way::Exact], [page]) => Some(page.clone()),
-        // A thread that there are several ways to is listed once.
-        _ => {
-            let all = pages.join(") union all (");
-            Some(format!("select distinct {COLUMNS} from (({all})) pages {order}"))
-        }
-    }
-}
-
-fn read_thread(row: &PgRow) -> Thread {
-    Thread {
-        thread_id: row.get("thread_id"),
+    let thread = Thread {
+        thread_id,
         created_at: row.get("created_at"),
         updated_at: row.get("updated_at"),
         last_step: row.get("last_step"),
         checkpoint_count: row.get("checkpoint_count"),
         size_bytes: row.get("size_bytes"),
         generation: row.get("generation"),
-        owner: row.get("owner"),
+        owner,
         graph_id: row.get("graph_id"),
         assistant_id: row.get("assistant_id"),
         user_id: row.get("user_id"),
-    }
+        details,
+    };
+    Ok(Some(FoundThread { thread, is_certain }))
 }

@@ -21,7 +21,7 @@ pub(in crate::storage) struct Table {
     only: &'static str,
 }
 
-pub(in crate::storage) const OF_THREAD: [Table; 3] = [
+pub(in crate::storage) const OF_THREAD: [Table; 4] = [
     Table {
         name: "checkpoints",
         key: "thread_key",
@@ -64,6 +64,13 @@ pub(in crate::storage) const OF_THREAD: [Table; 3] = [
         name: "delta_bases",
         key: "thread_key",
         columns: &["ns", "checkpoint_id", "channel", "document"],
+        size: "length(document)",
+        only: "true",
+    },
+    Table {
+        name: "thread_details",
+        key: "thread_key",
+        columns: &["version", "document", "projection", "has_marks", "title_folded"],
         size: "length(document)",
         only: "true",
     },

@@ -19,9 +19,10 @@ use crate::domain::names::ThreadId;
 use crate::domain::storage::{CopyThread, DeleteThread, ThreadStorage};
 use crate::domain::tenants::storage_use::StorageUse;
 use crate::domain::threads::retention::{PruneRequest, Pruned};
-use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadQuery};
+use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
 use crate::domain::tokens::grants::Action;
 use crate::storage::sqlite::{SqliteStorage, reserve};
+use crate::storage::threads::search;
 use crate::storage::threads::storage_use::storage_use;
 use crate::storage::threads::thread_filter::OwnedThread;
 
@@ -31,8 +32,14 @@ impl ThreadStorage for SqliteStorage {
         self.read_thread(caller, thread_id).await
     }
 
-    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<Vec<Thread>> {
-        self.read_threads(caller, query).await
+    async fn list_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<ThreadPage> {
+        let secret = search::secret_unless_destroyed(self, &caller.tenant).await?;
+        search::find(self, (caller, secret.as_ref()), query).await
+    }
+
+    async fn count_threads(&self, caller: &Caller, query: &ThreadQuery) -> Result<u64> {
+        let secret = search::secret_unless_destroyed(self, &caller.tenant).await?;
+        search::count(self, (caller, secret.as_ref()), query).await
     }
 
     async fn get_storage_use(

@@ -49,6 +49,7 @@ select $1, $3, j.value ->> 0, j.value ->> 1, j.value ->> 2, substr($7, j.value -
 from jsonb_each($6) j where true on conflict do nothing;
 insert into garbage (tenant, thread_key, scope_id, created_at)
 values ($1, $2, $8, cast(unixepoch('subsec') * 1000000 as integer));
+update thread_details set thread_key = $3 where tenant = $1 and thread_key = $2;
 update threads set thread_key = $3, mac = $10 where tenant = $1 and thread_id = $9";
 
 /// $1 tenant, $2 thread key, $3 key of the garbage, $4 what goes, $5 checkpoints whose writes go, $6 and $7 new bases,

@@ -1,0 +1,321 @@
+//! Serves `/v1/threads`: `create`, `update`, `search` and `count`, by what people set of a thread.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Deserializer, Serialize};
+use utoipa::ToSchema;
+
+use super::handlers::{
+    OrderParam, PAGE_DEFAULT, SortParam, ThreadOut, Threads, cursor_kind, page_of, position_of,
+    sorted,
+};
+use crate::app::App;
+use crate::domain::Result;
+use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::names::{self, ThreadId};
+use crate::domain::threads::details::{
+    DetailsFilter, TitleChange, UpdateThread, Words, check_metadata, check_title, contained,
+};
+use crate::domain::threads::thread::{ThreadQuery, TimeRange};
+use crate::domain::time::parse_rfc3339;
+use crate::http::checkpoints::reading::limit;
+use crate::http::request::call::{Answer, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::{Exact, Text};
+use crate::http::store::wire::version;
+
+/// Create a thread
+///
+/// Without checkpoints; its first commit keeps id, title and metadata. Where the thread is there, it is answered as it is. The caller has to be
+/// able to read it, too. Without `thread_id` it gets a new UUID, behind the prefix of a caller who may only write below one.
+#[utoipa::path(
+    post, path = "/v1/threads/create", operation_id = "create_thread", tag = "threads",
+    request_body(content = CreateThreadBody, example = json!({"thread_id": "t-1", "title": "Trip to Rome",
+        "metadata": {"customer": "acme"}})),
+    responses(
+        (status = 200, description = "The thread, and whether it was made now", body = CreatedThread),
+        (status = 409, description = "`thread_taken`"),
+        (status = 413, description = "`quota_exceeded`, `too_large`"),
+    ),
+)]
+pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answer {
+    let Call { caller, deadline, input, reply } = call;
+    let NewThread { thread_id, title, metadata } = input;
+    let (thread, created) =
+        app.threads.create(&caller, thread_id, (title, metadata), deadline).await?;
+    reply.with(&CreatedThread { thread: ThreadOut::of(thread)?, created })
+}
+
+/// Update a thread
+///
+/// Its title and metadata. A request without a change moves `updated_at`.
+#[utoipa::path(
+    post, path = "/v1/threads/update", operation_id = "update_thread", tag = "threads",
+    request_body(content = UpdateThreadBody, example = json!({"thread_id": "t-1", "metadata": {"state": "done"}})),
+    responses(
+        (status = 200, description = "The thread as it is now", body = UpdatedThread),
+        (status = 404, description = "`thread_not_found`"),
+        (status = 409, description = "`version_conflict`"),
+        (status = 413, description = "`too_large`"),
+    ),
+)]
+pub async fn update(State(app): State<Arc<App>>, call: Call<UpdateThread>) -> Answer {
+    let Call { caller, deadline, input, reply } = call;
+    let thread = app.threads.update(&caller, &input, deadline).await?;
+    reply.with(&UpdatedThread { thread: ThreadOut::of(thread)? })
+}
+
+/// Search threads
+///
+/// Those that meet all conditions, as far as the caller may read them. `created` and `thread_id` are stable orders that neither skip nor repeat
+/// while others write; `updated` moves.
+#[utoipa::path(
+    post, path = "/v1/threads/search", operation_id = "search_threads", tag = "threads",
+    request_body(content = SearchThreadsBody, example = json!({"metadata": {"customer": "acme"}, "limit": 20})),
+    responses((status = 200, description = "A page", body = Threads, example = json!({"threads": []}))),
+)]
+pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> Answer {
+    let Call { caller, input: SearchThreads(query), reply, .. } = call;
+    let order = (query.sort, query.ascending);
+    let page = app.threads.list(&caller, query).await?;
+    reply.with(&page_of(page, order)?)
+}
+
+/// Count threads
+///
+/// Those that meet all conditions, as far as the caller may read them.
+#[utoipa::path(
+    post, path = "/v1/threads/count", operation_id = "count_threads", tag = "threads",
+    request_body(content = CountThreadsBody, example = json!({"metadata": {"customer": "acme"}})),
+    responses((status = 200, description = "How many", body = ThreadCount, example = json!({"count": 12}))),
+)]
+pub async fn count(State(app): State<Arc<App>>, call: Call<CountThreads>) -> Answer {
+    let Call { caller, input: CountThreads(query), reply, .. } = call;
+    let count = app.threads.count(&caller, &query).await?;
+    reply.with(&ThreadCount { count })
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct CreatedThread {
+    thread: ThreadOut,
+    /// False: it was there.
+    created: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct UpdatedThread {
+    thread: ThreadOut,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ThreadCount {
+    count: u64,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateThread)]
+pub struct CreateThreadBody<'a> {
+    thread_id: Option<Text>,
+    /// At most 1,024 bytes.
+    title: Option<Text>,
+    /// A JSON object of at most 65,536 bytes.
+    #[serde(borrow)]
+    metadata: Option<Exact<'a>>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = UpdateThread)]
+pub struct UpdateThreadBody<'a> {
+    thread_id: Text,
+    /// At most 1,024 bytes; null takes it away.
+    #[serde(default, deserialize_with = "title_change")]
+    #[schema(value_type = Option<String>)]
+    title: TitleChange,
+    /// A JSON object: its fields take the place of those of the same names, the others stay. All together take at most 65,536 bytes.
+    #[serde(borrow)]
+    metadata: Option<Exact<'a>>,
+    /// True: no other field stays. Default false.
+    replace_metadata: Option<bool>,
+    /// The version that the thread must have; 0 where nothing was ever set.
+    #[schema(minimum = 0)]
+    if_version: Option<i64>,
+}
+
+/// Declares the body of an operation that has conditions on threads, with the fields that only this one has behind them.
+macro_rules! with_conditions {
+    ($(#[$about:meta])* $body:ident { $($(#[$meta:meta])* $field:ident: $type:ty,)* }) => {
+        #[derive(Deserialize, ToSchema)]
+        #[serde(deny_unknown_fields)]
+        $(#[$about])*
+        pub struct $body<'a> {
+            /// At most 1,000.
+            ids: Option<Vec<Text>>,
+            /// Ids that begin with it.
+            prefix: Option<Text>,
+            /// An object: threads whose metadata contains it. Objects are contained field by field, lists and all else as a whole.
+            #[serde(borrow)]
+            metadata: Option<Exact<'a>>,
+            /// Part of the title, in small or large letters, or the beginning of the id.
+            q: Option<Text>,
+            /// As in the metadata of the thread's checkpoints, like the next two.
+            graph_id: Option<Text>,
+            assistant_id: Option<Text>,
+            user_id: Option<Text>,
+            owner: Option<Text>,
+            /// From this time on.
+            #[schema(format = DateTime)]
+            created_after: Option<Text>,
+            /// Before this time.
+            #[schema(format = DateTime)]
+            created_before: Option<Text>,
+            #[schema(format = DateTime)]
+            updated_after: Option<Text>,
+            #[schema(format = DateTime)]
+            updated_before: Option<Text>,
+            $($(#[$meta])* $field: $type,)*
+        }
+
+        impl $body<'_> {
+            fn conditions(&mut self) -> Result<ThreadQuery> {
+                let label = |field: &str, text: &mut Option<Text>| {
+                    name(field, LIMITS.checkpoint_id_bytes_max, text.take())
+                };
+                let time = |field: &str, text: &mut Option<Text>| {
+                    text.take().map(|it| parse_rfc3339(field, &it.0)).transpose()
+                };
+                let metadata = self.metadata.take().map(|it| contained(it.0));
+                let words = self.q.take().map(|it| Words::new(it.0));
+                Ok(ThreadQuery {
+                    ids: self.ids.take().map(thread_ids).transpose()?,
+                    prefix: name("prefix", LIMITS.thread_id_bytes_max, self.prefix.take())?,
+                    graph_id: label("graph_id", &mut self.graph_id)?,
+                    assistant_id: label("assistant_id", &mut self.assistant_id)?,
+                    user_id: label("user_id", &mut self.user_id)?,
+                    owner: label("owner", &mut self.owner)?,
+                    created: TimeRange {
+                        after: time("created_after", &mut self.created_after)?,
+                        before: time("created_before", &mut self.created_before)?,
+                    },
+                    updated: TimeRange {
+                        after: time("updated_after", &mut self.updated_after)?,
+                        before: time("updated_before", &mut self.updated_before)?,
+                    },
+                    details: DetailsFilter {
+                        metadata: metadata.transpose()?.unwrap_or_default(),
+                        words: words.transpose()?,
+                    },
+                    ..ThreadQuery::default()
+                })
+            }
+        }
+    };
+}
+
+with_conditions! {
+    #[schema(as = CountThreads)]
+    CountThreadsBody {}
+}
+
+with_conditions! {
+    #[schema(as = SearchThreads)]
+    SearchThreadsBody {
+        sort: Option<SortParam>,
+        /// Default: `desc`, for `thread_id` `asc`.
+        order: Option<OrderParam>,
+        /// Default 100; at most 1,000, and about 4 MiB of metadata come at one time.
+        #[schema(minimum = 0)]
+        limit: Option<i64>,
+        /// `next_cursor` of the page before, with the same arguments.
+        cursor: Option<Text>,
+    }
+}
+
+/// A thread that is to be made; without an id it gets one.
+pub struct NewThread {
+    thread_id: Option<ThreadId>,
+    title: Option<String>,
+    metadata: Option<String>,
+}
+
+pub struct SearchThreads(ThreadQuery);
+
+pub struct CountThreads(ThreadQuery);
+
+impl Input for NewThread {
+    type Wire<'a> = CreateThreadBody<'a>;
+
+    fn from_wire(wire: CreateThreadBody<'_>, _: &Received) -> Result<Self> {
+        Ok(Self {
+            thread_id: wire.thread_id.map(|it| ThreadId::new(it.0)).transpose()?,
+            title: wire.title.map(title).transpose()?,
+            metadata: wire.metadata.map(|it| metadata(&it)).transpose()?,
+        })
+    }
+}
+
+impl Input for UpdateThread {
+    type Wire<'a> = UpdateThreadBody<'a>;
+
+    fn from_wire(wire: UpdateThreadBody<'_>, _: &Received) -> Result<Self> {
+        if let TitleChange::Set(title) = &wire.title {
+            check_title(title)?;
+        }
+        Ok(Self {
+            thread_id: ThreadId::new(wire.thread_id.0)?,
+            title: wire.title,
+            metadata: wire.metadata.map(|it| metadata(&it)).transpose()?,
+            replace_metadata: wire.replace_metadata.unwrap_or(false),
+            if_version: wire.if_version.map(version).transpose()?,
+        })
+    }
+}
+
+impl Input for CountThreads {
+    type Wire<'a> = CountThreadsBody<'a>;
+
+    fn from_wire(mut wire: CountThreadsBody<'_>, _: &Received) -> Result<Self> {
+        wire.conditions().map(Self)
+    }
+}
+
+impl Input for SearchThreads {
+    type Wire<'a> = SearchThreadsBody<'a>;
+
+    fn from_wire(mut wire: SearchThreadsBody<'_>, _: &Received) -> Result<Self> {
+        let (sort, ascending) = sorted(wire.sort, wire.order);
+        let after = wire.cursor.take();
+        let after = after.map(|it| position_of(cursor_kind(sort, ascending), &it.0)).transpose()?;
+        let limit = limit(Some(wire.limit.unwrap_or(PAGE_DEFAULT)))?;
+        Ok(Self(ThreadQuery { limit, after, sort, ascending, ..wire.conditions()? }))
+    }
+}
+
+fn thread_ids(ids: Vec<Text>) -> Result<Vec<String>> {
+    at_most("ids", ids.len(), LIMITS.ids_per_request_max)?;
+    let id = |it: Text| ThreadId::new(it.0).map_err(|error| error.within("ids"));
+    ids.into_iter().map(|it| id(it).map(ThreadId::into_string)).collect()
+}
+
+fn name(field: &str, bytes_max: u64, text: Option<Text>) -> Result<Option<String>> {
+    let Some(Text(text)) = text else { return Ok(None) };
+    names::check(field, &text, bytes_max, true)?;
+    Ok(Some(text))
+}
+
+fn title(Text(title): Text) -> Result<String> {
+    check_title(&title).map(|()| title)
+}
+
+fn metadata(text: &Exact<'_>) -> Result<String> {
+    check_metadata(text.0)?;
+    Ok(String::from_utf8_lossy(text.0).into_owned())
+}
+
+/// Of a field that is there: null takes the title away.
+fn title_change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TitleChange, D::Error> {
+    let title = Option::<Text>::deserialize(deserializer)?;
+    Ok(title.map_or(TitleChange::Remove, |it| TitleChange::Set(it.0)))
+}

@@ -1,0 +1,350 @@
+//! Stores titles and metadata of threads, with one SQL for both engines. The row is sealed in the thread's scope. It has the key of the
+//! thread, so restores and deletions need not know of it.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::thread_filter::OwnedThread;
+use crate::content::cipher::AssociatedData;
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::clock::{random_hex, random_id};
+use crate::domain::json::exact_json;
+use crate::domain::scheduling::contention::Contention;
+use crate::domain::threads::details::{
+    CreateThread, Details, ThreadDetailsStorage, UpdateThread, folded,
+};
+use crate::domain::threads::thread::THREAD;
+use crate::domain::tokens::grants::Action;
+use crate::domain::{Conflict, Error, Result};
+use crate::storage::content::documents::{open_document, seal_document};
+use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue};
+use crate::storage::sessions::SessionEngine;
+use crate::storage::store::projection::project;
+use crate::storage::tokens::owner_macs::OwnerRow;
+
+/// $1 tenant, $2 thread id. Whoever changes details of the thread has its row.
+const LOCK_THREAD: &str = "select thread_key, scope_id, owner, mac from threads
+    where tenant = $1 and thread_id = $2 {lock}";
+
+/// $1 tenant, $2 thread key.
+const GET: &str =
+    "select version, document from thread_details where tenant = $1 and thread_key = $2";
+
+/// $1 tenant, $2 thread key, $3 version, $4 document, $5 projection, $6 whether it has marks, $7 the folded title.
+pub const PUT: &str = "
+insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded)
+values ($1, $2, $3, $4, {thread_projection}, $6 <> 0, nullif($7, ''))
+on conflict (tenant, thread_key) do update set version = excluded.version, document = excluded.document,
+    projection = excluded.projection, has_marks = excluded.has_marks, title_folded = excluded.title_folded
+returning 1";
+
+/// $1 tenant, $2 thread key.
+const TOUCH: &str = "
+update threads set updated_at = case when {now} > updated_at then {now} else updated_at + 1 end
+where tenant = $1 and thread_key = $2";
+
+/// $1 tenant, $2 thread id.
+const TAKE_TOMBSTONE: &str = "delete from thread_tombstones where tenant = $1 and thread_id = $2
+    returning generation, fence, owner";
+
+/// $1 tenant, $2 thread id, $3 and $4 its key and scope, $5 generation, $6 fence, $7 whether it has an owner, $8 the owner, $9 MAC or
+/// empty. No row: another server made the thread at the same moment.
+const INSERT_THREAD: &str = "
+insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
+    checkpoint_count, size_bytes, owner, mac)
+select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, case when $7 <> 0 then $8 end, case when length($9) > 0 then $9 end
+from (select {now} as now) n where true
+on conflict (tenant, thread_id) do nothing
+returning 1";
+
+/// $1 tenant, $2 scope.
+const INSERT_SCOPE: &str =
+    "insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $2, $2, 1)";
+
+/// $1 tenant, $2 thread key.
+const INSERT_HOLDER: &str = "insert into scope_holders (tenant, scope_id, kind, holder)
+    select t.tenant, t.scope_id, 'thread', {holder} from threads t where t.tenant = $1 and t.thread_key = $2";
+
+/// What the sealed column holds.
+#[derive(Serialize, Deserialize)]
+struct Document<'a> {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    title: Option<String>,
+    #[serde(borrow)]
+    metadata: &'a RawValue,
+}
+
+/// A thread whose row is locked.
+struct LockedThread {
+    thread_key: i64,
+    scope_id: i64,
+}
+
+#[async_trait]
+impl<T: SessionEngine> ThreadDetailsStorage for T {
+    /// Round trips on PostgreSQL: begin, the thread, the tombstone, the thread's row, its scope and holder, the details, commit.
+    async fn create_thread(&self, caller: &Caller, request: &CreateThread) -> Result<bool> {
+        let secret = self.session_secret(&caller.tenant).await?;
+        self.check_room()?;
+        let mut contention = Contention::default();
+        loop {
+            let mut access = self.begin_write_for(&caller.tenant).await?;
+            let creating = Creating { caller, request, secret: &secret };
+            match creating.run(self, access.as_mut()).await {
+                Ok(Some(is_created)) => {
+                    access.end().await?;
+                    return Ok(is_created);
+                }
+                Ok(None) => drop(access),
+                Err(error) => return Err(error),
+            }
+            contention.lost("the thread keeps").await?;
+        }
+    }
+
+    /// Round trips on PostgreSQL: begin, the thread, its details, the change, commit.
+    async fn update_thread(&self, caller: &Caller, request: &UpdateThread) -> Result<()> {
+        let secret = self.session_secret(&caller.tenant).await?;
+        self.check_room()?;
+        let mut access = self.begin_write_for(&caller.tenant).await?;
+        update(self, access.as_mut(), (caller, &secret), request).await?;
+        access.end().await
+    }
+}
+
+async fn update<T: SessionEngine>(
+    engine: &T,
+    access: &mut dyn Access,
+    (caller, secret): (&Caller, &TenantSecret),
+    request: &UpdateThread,
+) -> Result<()> {
+    let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
+    let locked = match lock(engine, access, thread, secret).await {
+        // To whoever may write to nothing but what is his, another's thread is not there.
+        Err(Error::Conflict(Conflict::ThreadTaken)) | Ok(None) => {
+            return Err(Error::NotFound(THREAD));
+        }
+        locked => locked?.expect("just matched"),
+    };
+    let key = [SqlValue::from(thread.tenant), locked.thread_key.into()];
+    let stored = access.rows(GET, &key).await?;
+    let before = match stored.first() {
+        Some(row) => open(secret, locked.scope_id, row.integer(0)?, row.bytes(1)?)?,
+        None => Details::default(),
+    };
+    let after = before.updated(request)?;
+    if after != before {
+        let ids = (locked.thread_key, locked.scope_id);
+        put_details(access, engine.dialect(), (thread.tenant, secret), ids, &after).await?;
+    }
+    access.rows(&engine.dialect().fill(TOUCH), &key).await?;
+    Ok(())
+}
+
+/// One attempt to create a thread.
+struct Creating<'a> {
+    caller: &'a Caller,
+    request: &'a CreateThread,
+    secret: &'a TenantSecret,
+}
+
+impl Creating<'_> {
+    /// None: another server made the thread at the same moment.
+    async fn run<T: SessionEngine>(
+        &self,
+        engine: &T,
+        access: &mut dyn Access,
+    ) -> Result<Option<bool>> {
+        let thread = OwnedThread::by(self.caller, self.request.thread_id.as_str(), Action::Append);
+        if lock(engine, access, thread, self.secret).await?.is_some() {
+            return Ok(Some(false));
+        }
+        let details = Details::of_new(self.request)?;
+        if let Some(full) = self.request.full {
+            return Err(Error::QuotaExceeded(full));
+        }
+        let name = [SqlValue::from(thread.tenant), thread.thread_id.into()];
+        let left = access.rows(TAKE_TOMBSTONE, &name).await?;
+        let (mut generation, mut fence) = (random_hex(), 0);
+        if let Some(row) = left.first()
+            && !thread.is_taken(row.optional_text(2)?)
+        {
+            (generation, fence) = (row.text(0)?.to_owned(), row.integer(1)?);
+        }
+        let made = LockedThread { thread_key: random_id(), scope_id: random_id() };
+        let owner = self.caller.subject.as_deref();
+        let ids = (made.thread_key, made.scope_id);
+        let mac = OwnerRow::thread(thread.thread_id, ids, owner).mac_cell(self.secret);
+        let row = [
+            made.thread_key.into(),
+            made.scope_id.into(),
+            generation.as_str().into(),
+            fence.into(),
+            owner.is_some().into(),
+            owner.unwrap_or_default().into(),
+            mac,
+        ];
+        let insert = engine.dialect().fill(INSERT_THREAD);
+        if access.rows(&insert, &[&name[..], &row].concat()).await?.is_empty() {
+            return Ok(None);
+        }
+        let tenant = SqlValue::from(thread.tenant);
+        access.rows(INSERT_SCOPE, &[tenant.clone(), made.scope_id.into()]).await?;
+        let holder = engine.dialect().fill(INSERT_HOLDER);
+        access.rows(&holder, &[tenant, made.thread_key.into()]).await?;
+        let place = (thread.tenant, self.secret);
+        put_details(access, engine.dialect(), place, ids, &details).await?;
+        Ok(Some(true))
+    }
+}
+
+/// Finds a thread and locks its row. `ThreadTaken` where it is another's.
+async fn lock<T: SessionEngine>(
+    engine: &T,
+    access: &mut dyn Access,
+    thread: OwnedThread<'_>,
+    secret: &TenantSecret,
+) -> Result<Option<LockedThread>> {
+    let text = engine.dialect().fill(LOCK_THREAD);
+    let found = access.rows(&text, &[thread.tenant.into(), thread.thread_id.into()]).await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let (thread_key, scope_id) = (row.integer(0)?, row.integer(1)?);
+    let owner = row.optional_text(2)?;
+    if thread.is_taken(owner) {
+        return Err(Error::Conflict(Conflict::ThreadTaken));
+    }
+    OwnerRow::thread(thread.thread_id, (thread_key, scope_id), owner)
+        .check(secret, row.optional_bytes(3)?)?;
+    Ok(Some(LockedThread { thread_key, scope_id }))
+}
+
+/// Writes the details of a thread that has this key and scope; none for those that nobody has set.
+///
+/// # Errors
+/// `Integrity` for metadata that is no JSON object; a database that cannot be written.
+pub async fn put_details(
+    access: &mut dyn Access,
+    dialect: &Dialect,
+    (tenant, secret): (&str, &TenantSecret),
+    (thread_key, scope_id): (i64, i64),
+    details: &Details,
+) -> Result<()> {
+    if details.version == 0 {
+        return Ok(());
+    }
+    let row = DetailsRow::new(tenant, secret, scope_id, details)?;
+    let binds = [&[tenant.into(), thread_key.into()][..], &row.cells()].concat();
+    access.rows(&dialect.fill(PUT), &binds).await.map(drop)
+}
+
+/// The columns behind the key of a row.
+pub struct DetailsRow {
+    version: i64,
+    document: Vec<u8>,
+    projection: String,
+    has_marks: bool,
+    title_folded: String,
+}
+
+impl DetailsRow {
+    /// Where content is encrypted, only the document says anything.
+    ///
+    /// # Errors
+    /// `Integrity` for metadata that is no JSON.
+    pub fn new(
+        tenant: &str,
+        secret: &TenantSecret,
+        scope_id: i64,
+        details: &Details,
+    ) -> Result<Self> {
+        let document = seal(secret, scope_id, details)?;
+        let mut row = Self {
+            version: details.version,
+            document,
+            projection: String::new(),
+            has_marks: false,
+            title_folded: String::new(),
+        };
+        if secret.cipher().is_none() {
+            let parsed = exact_json::parse("metadata", details.metadata.as_bytes())?;
+            (row.projection, row.has_marks) = project(tenant, &parsed);
+            row.title_folded = details.title.as_deref().map(folded).unwrap_or_default();
+        }
+        Ok(row)
+    }
+
+    /// Whether these are the columns beside the document: the projection, whether it has marks, the folded title.
+    pub fn is_shown_as(
+        &self,
+        (projection, has_marks, title): (Option<&str>, bool, Option<&str>),
+        has_projection: bool,
+    ) -> bool {
+        // A database writes JSON in its own form.
+        let parsed = |text: &str| exact_json::parse("projection", text.as_bytes());
+        let is_projected = match projection {
+            Some(text) => matches!(
+                (parsed(text), parsed(&self.projection)),
+                (Ok(shown), Ok(expected)) if exact_json::equal(&shown, &expected)
+            ),
+            None => !has_projection || self.projection.is_empty(),
+        };
+        is_projected
+            && has_marks == self.has_marks
+            && title.unwrap_or_default() == self.title_folded
+    }
+
+    /// Binds $3 to $7 of [`PUT`].
+    pub fn cells(self) -> [SqlValue; 5] {
+        [
+            self.version.into(),
+            SqlValue::Bytes(self.document),
+            SqlValue::Text(self.projection),
+            self.has_marks.into(),
+            SqlValue::Text(self.title_folded),
+        ]
+    }
+}
+
+/// Binds the details to the scope. Copies of one owner share it, and what they copied.
+pub fn details_at<R>(scope_id: i64, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
+    act(AssociatedData { scope_id, noun: "thread details", row: &[] })
+}
+
+/// Takes away what filters looked at: a part of `threadkeep encrypt`.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn hide_details(engine: &dyn Accessible, tenant: &str) -> Result<()> {
+    const HIDE: &str =
+        "update thread_details set projection = null, title_folded = null, has_marks = 0 <> 0
+        where tenant = $1 and (projection is not null or title_folded is not null)";
+    let mut access = engine.begin_write().await?;
+    access.rows(HIDE, &[tenant.into()]).await?;
+    access.end().await
+}
+
+fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u8>> {
+    let metadata = serde_json::from_str(&details.metadata).map_err(|_| damaged())?;
+    let document = Document { title: details.title.clone(), metadata };
+    let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
+    Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())
+}
+
+/// # Errors
+/// `Integrity` when the stored bytes are damaged.
+pub fn open(
+    secret: &TenantSecret,
+    scope_id: i64,
+    version: i64,
+    document: &[u8],
+) -> Result<Details> {
+    let json = details_at(scope_id, |aad| open_document(secret, aad, document))?;
+    let document: Document<'_> = serde_json::from_slice(&json).map_err(|_| damaged())?;
+    Ok(Details { version, title: document.title, metadata: document.metadata.get().to_owned() })
+}
+
+fn damaged() -> Error {
+    Error::Integrity("the title and metadata of a thread are damaged".into())
+}

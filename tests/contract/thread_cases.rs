@@ -1,0 +1,19 @@
+//! Lists the cases of titles, metadata and searches of threads, in the order of main.rs.
+
+contract! {
+    thread_details:
+        a_created_thread_has_what_was_set_and_keeps_it
+        an_update_merges_metadata_and_counts_versions
+        only_who_may_write_changes_details
+        details_follow_copies_forks_snapshots_and_restores
+        deletions_take_details_along
+        the_doctor_finds_and_mends_what_searches_look_at;
+    thread_searches:
+        a_search_finds_by_metadata_as_a_model_does
+        a_search_finds_parts_of_titles_and_beginnings_of_ids
+        conditions_narrow_down_together
+        pages_of_a_search_neither_skip_nor_repeat
+        a_page_ends_where_metadata_is_many_bytes
+        wide_metadata_is_walked_and_counted
+        encrypted_details_are_searched_one_by_one;
+}

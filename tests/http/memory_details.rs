@@ -1,0 +1,37 @@
+//! Implements titles and metadata of threads for the storage in memory.
+
+use async_trait::async_trait;
+use threadkeep::domain::Result;
+use threadkeep::domain::caller::Caller;
+use threadkeep::domain::storage::ThreadDetailsStorage;
+use threadkeep::domain::threads::details::{CreateThread, Details, UpdateThread};
+use threadkeep::domain::threads::thread::Thread;
+
+use crate::memory::Memory;
+
+/// The tests of details run on a real engine.
+#[async_trait]
+impl ThreadDetailsStorage for Memory {
+    async fn create_thread(&self, _: &Caller, request: &CreateThread) -> Result<bool> {
+        self.called(format!("create_thread {}", request.thread_id))?;
+        self.threads.lock().unwrap().push(Thread {
+            thread_id: request.thread_id.to_string(),
+            created_at: 1,
+            updated_at: 1,
+            last_step: None,
+            checkpoint_count: 0,
+            size_bytes: 0,
+            generation: "g".into(),
+            owner: None,
+            graph_id: None,
+            assistant_id: None,
+            user_id: None,
+            details: Details::of_new(request)?,
+        });
+        Ok(true)
+    }
+
+    async fn update_thread(&self, _: &Caller, request: &UpdateThread) -> Result<()> {
+        self.called(format!("update_thread {}", request.thread_id))
+    }
+}

@@ -1,0 +1,168 @@
+//! Tests titles and metadata of threads, their search and their count through the router, on a real engine.
+
+use serde_json::{Value, json};
+
+use crate::ownership::{ALL, ANN, BOB, Shared};
+use crate::server::{Answer, MSGPACK};
+
+const CREATE: &str = "/v1/threads/create";
+const UPDATE: &str = "/v1/threads/update";
+const SEARCH: &str = "/v1/threads/search";
+const COUNT: &str = "/v1/threads/count";
+
+async fn ids(shared: &Shared, who: usize, body: &Value) -> Vec<String> {
+    let page = shared.post(who, SEARCH, body).await.ok().json();
+    let threads = page["threads"].as_array().unwrap();
+    threads.iter().map(|it| it["thread_id"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn raw(shared: &Shared, path: &str, body: &str) -> Answer {
+    let headers = [("content-type", "application/json"), ("x-api-key", shared.keys[ALL].as_str())];
+    shared.server.send("POST", path, &headers, body.as_bytes().to_vec()).await
+}
+
+#[tokio::test]
+async fn a_thread_is_created_found_changed_and_counted() {
+    let shared = Shared::new().await;
+    let body =
+        json!({"thread_id": "t-1", "title": "Trip to Rome", "metadata": {"customer": "acme"}});
+    let made = shared.post(ANN, CREATE, &body).await.ok().json();
+    assert_eq!((&made["created"], &made["thread"]["version"]), (&json!(true), &json!(1)));
+    assert_eq!(made["thread"]["title"], "Trip to Rome");
+    assert_eq!(
+        (&made["thread"]["owner"], &made["thread"]["checkpoint_count"]),
+        (&json!("ann"), &json!(0))
+    );
+    let again = shared.post(ANN, CREATE, &body).await.ok().json();
+    assert_eq!((&again["created"], &again["thread"]), (&json!(false), &made["thread"]));
+    let changed = json!({"thread_id": "t-1", "metadata": {"open": true}, "if_version": 1});
+    let changed = shared.post(ANN, UPDATE, &changed).await.ok().json();
+    assert_eq!(changed["thread"]["metadata"], json!({"customer": "acme", "open": true}));
+    let stale = json!({"thread_id": "t-1", "title": null, "if_version": 1});
+    let refused = shared.post(ANN, UPDATE, &stale).await;
+    refused.assert_problem(409, "version_conflict");
+    assert_eq!(refused.json()["current_version"], 2);
+    let no_title = json!({"thread_id": "t-1", "title": null});
+    let changed = shared.post(ANN, UPDATE, &no_title).await.ok().json();
+    assert_eq!((changed["thread"].get("title"), &changed["thread"]["version"]), (None, &json!(3)));
+    for (body, found) in [
+        (json!({"metadata": {"open": true}}), vec!["t-1"]),
+        (json!({"metadata": {"open": false}}), vec![]),
+        (json!({"q": "T-"}), vec![]),
+        (json!({"q": "t-", "owner": "ann", "ids": ["t-1", "t-2"]}), vec!["t-1"]),
+        (
+            json!({"created_after": "2020-01-01T00:00:00Z", "updated_before": "2020-01-01T00:00:00Z"}),
+            vec![],
+        ),
+    ] {
+        for who in [ANN, ALL] {
+            assert_eq!(ids(&shared, who, &body).await, found, "{body}");
+            let count = shared.post(who, COUNT, &body).await.ok().json();
+            assert_eq!(count, json!({"count": found.len()}), "{body}");
+        }
+        assert!(ids(&shared, BOB, &body).await.is_empty());
+    }
+    shared
+        .post(BOB, CREATE, &json!({"thread_id": "t-1"}))
+        .await
+        .assert_problem(409, "thread_taken");
+    shared.post(BOB, UPDATE, &no_title).await.assert_problem(404, "thread_not_found");
+}
+
+#[tokio::test]
+async fn metadata_comes_back_as_it_was_sent_in_both_formats() {
+    let shared = Shared::new().await;
+    let text = r#"{"thread_id":"t","metadata":{"n":1.0,"big":1180591620717411303424,"odd":"\ud800\u0000","e":1e2}}"#;
+    let made = raw(&shared, CREATE, text).await.ok();
+    let metadata = r#"{"n":1.0,"big":1180591620717411303424,"odd":"\ud800\u0000","e":1e2}"#;
+    assert!(String::from_utf8_lossy(&made.body).contains(metadata));
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", MSGPACK),
+        ("x-api-key", shared.keys[ALL].as_str()),
+    ];
+    let body = br#"{"metadata":{"big":1180591620717411303424}}"#.to_vec();
+    let found = shared.server.send("POST", SEARCH, &headers, body).await.ok();
+    let bytes = metadata.as_bytes();
+    assert!(found.body.windows(bytes.len()).any(|it| it == bytes));
+    let next = br#"{"metadata":{"big":1180591620717411303425}}"#.to_vec();
+    let found = shared
+        .server
+        .send(
+            "POST",
+            COUNT,
+            &headers[..1].iter().chain(&headers[2..]).copied().collect::<Vec<_>>(),
+            next,
+        )
+        .await;
+    assert_eq!(found.ok().json(), json!({"count": 0}));
+}
+
+#[tokio::test]
+async fn bad_input_is_refused_with_its_field() {
+    let shared = Shared::new().await;
+    let long = "x".repeat(513);
+    let title = "x".repeat(1_025);
+    let large = format!(r#"{{"thread_id":"t","metadata":{{"a":"{}"}}}}"#, "x".repeat(65_536));
+    let deep =
+        format!(r#"{{"thread_id":"t","metadata":{{"a":{}{}}}}}"#, "[".repeat(101), "]".repeat(101));
+    let many = format!(r#"{{"ids":[{}]}}"#, vec!["\"a\""; 1_001].join(","));
+    let wide = format!(r#"{{"metadata":{{"a":[{}]}}}}"#, vec!["1"; 200].join(","));
+    for (path, body, status, code, field) in [
+        (CREATE, r#"{"thread_id":""}"#.to_owned(), 422, "invalid", "thread_id"),
+        (CREATE, format!(r#"{{"thread_id":"{long}"}}"#), 422, "invalid", "thread_id"),
+        (CREATE, r#"{"thread_id":"a\u0000b"}"#.to_owned(), 422, "invalid", "thread_id"),
+        (CREATE, format!(r#"{{"title":"{title}"}}"#), 422, "invalid", "title"),
+        (CREATE, r#"{"title":"a\u0000b"}"#.to_owned(), 422, "invalid", "title"),
+        (CREATE, r#"{"metadata":[]}"#.to_owned(), 422, "invalid", "metadata"),
+        (CREATE, r#"{"metadata":{"a":1e99999999}}"#.to_owned(), 422, "invalid", "metadata"),
+        (CREATE, large, 413, "too_large", "metadata"),
+        (CREATE, deep, 422, "invalid", "metadata"),
+        (UPDATE, r#"{"title":"a"}"#.to_owned(), 422, "invalid", "thread_id"),
+        (UPDATE, r#"{"thread_id":"t","other":1}"#.to_owned(), 422, "invalid", "other"),
+        (SEARCH, r#"{"limit":-1}"#.to_owned(), 422, "invalid", "limit"),
+        (SEARCH, r#"{"sort":"size"}"#.to_owned(), 422, "invalid", "sort"),
+        (SEARCH, r#"{"cursor":"x"}"#.to_owned(), 422, "invalid", "cursor"),
+        (SEARCH, r#"{"q":""}"#.to_owned(), 422, "invalid", "q"),
+        (SEARCH, r#"{"created_after":"yesterday"}"#.to_owned(), 422, "invalid", "created_after"),
+        (SEARCH, r#"{"metadata":"x"}"#.to_owned(), 422, "invalid", "metadata"),
+        (SEARCH, wide, 422, "invalid", "metadata"),
+        (COUNT, many, 422, "invalid", "ids"),
+        (COUNT, r#"{"limit":1}"#.to_owned(), 422, "invalid", "limit"),
+    ] {
+        let answer = raw(&shared, path, &body).await;
+        answer.assert_problem(status, code);
+        assert_eq!(answer.field(), field, "{body:.100}");
+    }
+    for body in ["", "{", r#"{"metadata":{"a":NaN}}"#] {
+        raw(&shared, CREATE, body).await.assert_problem(400, "malformed_body");
+    }
+    raw(&shared, UPDATE, r#"{"thread_id":"none"}"#).await.assert_problem(404, "thread_not_found");
+    assert_eq!(ids(&shared, ALL, &json!({})).await, [""; 0], "nothing was made");
+}
+
+#[tokio::test]
+async fn a_thread_without_an_id_gets_one_that_its_caller_may_write() {
+    let shared = Shared::new().await;
+    let made = shared.post(ALL, CREATE, &json!({})).await.ok().json();
+    let id = made["thread"]["thread_id"].as_str().unwrap();
+    assert_eq!((id.len(), &id[14..15]), (36, "7"), "a UUID of version 7: {id}");
+    let token = async |grants: Value| {
+        let body = json!({"grants": {"threads": grants}});
+        let minted = shared.post(ALL, "/v1/tokens", &body).await.ok().json();
+        minted["token"].as_str().unwrap().to_owned()
+    };
+    let create = async |token: &str| {
+        let headers = [("content-type", "application/json"), ("x-api-key", token)];
+        shared.server.send("POST", CREATE, &headers, b"{}".to_vec()).await
+    };
+    let below = |prefix: &str| json!({"prefix": prefix, "actions": ["read", "append"]});
+    let one = token(json!([below("team:")])).await;
+    let made = create(&one).await.ok().json();
+    let id = made["thread"]["thread_id"].as_str().unwrap();
+    assert!(id.starts_with("team:") && id.len() == 41, "{id}");
+    let two = token(json!([below("a:"), below("b:")])).await;
+    create(&two).await.assert_problem(403, "not_granted");
+    let named = token(json!([{"id": "x", "actions": ["read", "append"]}])).await;
+    create(&named).await.assert_problem(403, "not_granted");
+}
