@@ -41,10 +41,12 @@ export type {
   AuditEvent,
   AuditPage,
   ChannelStorage,
+  CreatedThread,
   ErasureReceipt,
   Grants,
   Identity,
   Lease,
+  Metadata,
   Quota,
   RetentionPolicy,
   RetentionReport,
@@ -101,6 +103,13 @@ export type {
   Snapshots,
   TakeOptions,
 } from "./client/snapshots.js";
+export type {
+  CreateThreadOptions,
+  SearchThreadsOptions,
+  ThreadConditions,
+  Threads,
+  UpdateThreadOptions,
+} from "./client/threads.js";
 export type { TokenOptions, Tokens } from "./client/tokens.js";
 export type { ExportOptions, Imported, ImportOptions, ImportTally } from "./client/transfers.js";
 

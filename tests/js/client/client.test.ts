@@ -11,6 +11,7 @@ import {
   TokenRevokedError,
   TransportError,
   UnauthorizedError,
+  VersionConflictError,
 } from "threadkeep";
 import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { beforeEach, describe, expect, inject, it } from "vitest";
@@ -29,6 +30,54 @@ describe.each(ENGINES)("on %s", (engine) => {
     options = { url: place.url, apiKey: await newKey(place) };
     client = new Client(options);
     saver = new ThreadkeepSaver(options);
+  });
+
+  it("threads have titles and metadata, and are found by them", async () => {
+    const metadata = {
+      customer: "acme",
+      nested: { n: 1, list: [1, "a"] },
+      none: null,
+      ü: "\u0000",
+    };
+    const made = await client.threads.create({ threadId: "trip", title: "Trip to Rome", metadata });
+    expect(made).toMatchObject({
+      created: true,
+      thread: { title: "Trip to Rome", metadata, version: 1 },
+    });
+    expect((await client.threads.create({ threadId: "trip" })).created).toBe(false);
+    const changed = await client.threads.update("trip", {
+      metadata: { customer: "b" },
+      ifVersion: 1,
+    });
+    expect(changed.metadata).toEqual({ ...metadata, customer: "b" });
+    await expect(
+      client.threads.update("trip", { title: "x", ifVersion: 1 }),
+    ).rejects.toBeInstanceOf(VersionConflictError);
+    await expect(client.threads.update("none")).rejects.toBeInstanceOf(NotFoundError);
+    const found = async (conditions: object) =>
+      (await client.threads.search(conditions)).threads.map((it) => it.threadId);
+    expect(await found({ metadata: { nested: { n: 1 } } })).toEqual(["trip"]);
+    expect(await found({ metadata: { nested: { list: [1] } } })).toEqual([]);
+    expect(await found({ q: "ROME", ids: ["trip"] })).toEqual(["trip"]);
+    expect(await client.threads.count({ createdAfter: new Date(Date.now() + 60_000) })).toBe(0);
+    expect((await client.threads.update("trip", { title: null })).title).toBeUndefined();
+    const replaced = await client.threads.update("trip", { metadata: {}, replaceMetadata: true });
+    expect(replaced.metadata).toEqual({});
+    await put(saver, "trip", checkpoint("c1"));
+    expect(await client.getThread("trip")).toMatchObject({ checkpointCount: 1, version: 4 });
+    const { thread } = await client.threads.create();
+    expect(thread.threadId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    const first = await client.threads.search({ limit: 1, sort: "thread_id" });
+    const next = await client.threads.search({
+      limit: 1,
+      sort: "thread_id",
+      cursor: first.nextCursor,
+    });
+    expect([...first.threads, ...next.threads].map((it) => it.threadId)).toEqual([
+      thread.threadId,
+      "trip",
+    ]);
+    expect(next.nextCursor).toBeUndefined();
   });
 
   it("threads are got and listed, page by page", async () => {

@@ -1,12 +1,12 @@
 /** `Client`: threads, files, sessions, snapshots, exports, leases, retention, tokens, subjects, usage and audit, natively. */
 
-import { InvalidError } from "../errors.js";
 import { Connection } from "../http/connection.js";
 import type { CallOptions } from "../http/deadline.js";
 import { type ConnectionOptions, optionsOf, settingsOf } from "../http/settings.js";
 import { showAs } from "../http/shown.js";
 import { threadIdOf } from "../wire/ids.js";
 import type { Query, Schemas } from "../wire/schemas.js";
+import { timeText } from "../wire/times.js";
 import { Calls } from "./calls.js";
 import { wholeFile } from "./export_frames.js";
 import { Files } from "./files.js";
@@ -43,6 +43,7 @@ import {
 } from "./records.js";
 import { Sessions } from "./sessions.js";
 import { Snapshots } from "./snapshots.js";
+import { Threads } from "./threads.js";
 import { Tokens } from "./tokens.js";
 import {
   checksFirst,
@@ -108,6 +109,8 @@ export class Client {
   readonly sessions: Sessions;
   /** Frozen copies of threads, namespaces and sessions, and their return. */
   readonly snapshots: Snapshots;
+  /** Titles and metadata of threads: create, update, search, count. */
+  readonly threads: Threads;
   readonly #connection: Connection;
   readonly #calls: Calls;
 
@@ -120,6 +123,7 @@ export class Client {
     this.#calls = new Calls(connection);
     this.sessions = new Sessions(this.#calls);
     this.snapshots = new Snapshots(this.#calls);
+    this.threads = new Threads(this.#calls);
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
@@ -341,10 +345,4 @@ class Subjects {
   async delete(subject: string): Promise<ErasureReceipt> {
     return erasureReceipt(await this.#calls.delete("/v1/subjects", { subject }));
   }
-}
-
-function timeText(time: Date | string | undefined, field: string): string | undefined {
-  if (!(time instanceof Date)) return time;
-  if (Number.isNaN(time.getTime())) throw new InvalidError(`${field} is no valid time`, { field });
-  return time.toISOString();
 }

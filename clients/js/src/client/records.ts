@@ -34,6 +34,26 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   graph_id: optionalText,
   assistant_id: optionalText,
   user_id: optionalText,
+  title: optionalText,
+  metadata: (raw, name) => (raw[name] === undefined ? {} : json(raw, name)) as Metadata,
+  version: (raw, name) => optionalNumber(raw, name) ?? 0,
+});
+
+/** What was set of a thread, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`. */
+export type Metadata = Record<string, unknown>;
+
+export type CreatedThread = ReturnType<typeof createdThread>;
+export const createdThread = recordOf<Schemas["CreatedThread"]>()("a created thread", {
+  thread: nested(thread),
+  created: flag,
+});
+
+export const updatedThread = recordOf<Schemas["UpdatedThread"]>()("an updated thread", {
+  thread: nested(thread),
+});
+
+export const threadCount = recordOf<Schemas["ThreadCount"]>()("a count of threads", {
+  count: number,
 });
 
 export const forkedThread = recordOf<Schemas["ForkedThread"]>()("a forked thread", {

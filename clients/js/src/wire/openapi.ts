@@ -2165,6 +2165,47 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/threads/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Count threads
+         * @description Those that meet all conditions, as far as the caller may read them.
+         */
+        post: operations["count_threads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a thread
+         * @description Without checkpoints; its first commit keeps id, title and metadata. Where the thread is there, it is answered as it is. The caller has to be
+         *     able to read it, too. Without `thread_id` it gets a new UUID, behind the prefix of a caller who may only write below one.
+         */
+        post: operations["create_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/threads/delete": {
         parameters: {
             query?: never;
@@ -2303,6 +2344,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/threads/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search threads
+         * @description Those that meet all conditions, as far as the caller may read them. `created` and `thread_id` are stable orders that neither skip nor repeat
+         *     while others write; `updated` moves.
+         */
+        post: operations["search_threads"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/threads/storage": {
         parameters: {
             query?: never;
@@ -2318,6 +2380,26 @@ export interface paths {
         get: operations["get_thread_storage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Update a thread
+         * @description Its title and metadata. A request without a change moves `updated_at`.
+         */
+        post: operations["update_thread"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2835,6 +2917,26 @@ export interface components {
             filter?: components["schemas"]["Exact"] | null;
             prefix?: string[] | null;
         };
+        CountThreads: {
+            assistant_id?: string | null;
+            /** @description From this time on. */
+            created_after?: string | null;
+            /** @description Before this time. */
+            created_before?: string | null;
+            /** @description As in the metadata of the thread's checkpoints, like the next two. */
+            graph_id?: string | null;
+            /** @description At most 1,000. */
+            ids?: string[] | null;
+            metadata?: components["schemas"]["Exact"] | null;
+            owner?: string | null;
+            /** @description Ids that begin with it. */
+            prefix?: string | null;
+            /** @description Part of the title, in small or large letters, or the beginning of the id. */
+            q?: string | null;
+            updated_after?: string | null;
+            updated_before?: string | null;
+            user_id?: string | null;
+        };
         CreatedSession: {
             agent?: string | null;
             /** @description By this request. */
@@ -2848,6 +2950,11 @@ export interface components {
             updated_at_ms: number;
             user?: string | null;
         };
+        CreatedThread: {
+            /** @description False: it was there. */
+            created: boolean;
+            thread: components["schemas"]["Thread"];
+        };
         CreateSession: {
             agent?: string | null;
             /** @description 1 to 8 parts of any text. */
@@ -2856,6 +2963,12 @@ export interface components {
             kind: string;
             title?: string | null;
             user?: string | null;
+        };
+        CreateThread: {
+            metadata?: components["schemas"]["Exact"] | null;
+            thread_id?: string | null;
+            /** @description At most 1,024 bytes. */
+            title?: string | null;
         };
         /** @description Serialized bytes: base64 (standard alphabet, padded) in application/json, `bin` in application/msgpack. */
         Data: Uint8Array;
@@ -3641,13 +3754,10 @@ export interface components {
             checkpoint_ns_bytes_max: number;
             /**
              * Format: int64
-             * @description Content of any file.
+             * @description Content of any file, and what of it is in memory at one time, on its way in or out.
              */
             content_bytes_max: number;
-            /**
-             * Format: int64
-             * @description What of a large content is in memory at one time, on its way in or out.
-             */
+            /** Format: int64 */
             content_slice_bytes: number;
             /**
              * Format: int64
@@ -3839,10 +3949,7 @@ export interface components {
              * @description Media type of a file.
              */
             media_type_bytes_max: number;
-            /**
-             * Format: int64
-             * @description Name of an embedding model, and how many a tenant may use.
-             */
+            /** Format: int64 */
             model_bytes_max: number;
             /** Format: int64 */
             models_max: number;
@@ -3872,7 +3979,7 @@ export interface components {
             ops_per_commit_max: number;
             /**
              * Format: int64
-             * @description Text that a search embeds.
+             * @description Text that a search embeds; name of an embedding model, and how many a tenant may use.
              */
             query_bytes_max: number;
             /**
@@ -4019,11 +4126,18 @@ export interface components {
              * @description Thread id.
              */
             thread_id_bytes_max: number;
+            /** Format: int64 */
+            thread_metadata_bytes_max: number;
             /**
              * Format: int64
              * @description Policies of a tenant's threads.
              */
             thread_policies_max: number;
+            /**
+             * Format: int64
+             * @description Title of a thread, and the JSON text of its metadata.
+             */
+            title_bytes_max: number;
             /**
              * Format: int64
              * @description The text of a token.
@@ -4103,7 +4217,7 @@ export interface components {
             value_parts_per_commit_max: number;
             /**
              * Format: int64
-             * @description Numbers in a vector.
+             * @description Numbers in a vector, and vectors of an item.
              */
             vector_dims_max: number;
             /**
@@ -4906,6 +5020,35 @@ export interface components {
         };
         /** @enum {string} */
         SearchMode: "vector" | "text" | "hybrid";
+        SearchThreads: {
+            assistant_id?: string | null;
+            /** @description From this time on. */
+            created_after?: string | null;
+            /** @description Before this time. */
+            created_before?: string | null;
+            /** @description `next_cursor` of the page before, with the same arguments. */
+            cursor?: string | null;
+            /** @description As in the metadata of the thread's checkpoints, like the next two. */
+            graph_id?: string | null;
+            /** @description At most 1,000. */
+            ids?: string[] | null;
+            /**
+             * Format: int64
+             * @description Default 100; at most 1,000, and about 4 MiB of metadata come at one time.
+             */
+            limit?: number | null;
+            metadata?: components["schemas"]["Exact"] | null;
+            order?: components["schemas"]["SortOrder"] | null;
+            owner?: string | null;
+            /** @description Ids that begin with it. */
+            prefix?: string | null;
+            /** @description Part of the title, in small or large letters, or the beginning of the id. */
+            q?: string | null;
+            sort?: components["schemas"]["ThreadSort"] | null;
+            updated_after?: string | null;
+            updated_before?: string | null;
+            user_id?: string | null;
+        };
         Session: {
             agent?: string | null;
             /** Format: int64 */
@@ -5026,6 +5169,8 @@ export interface components {
             size_bytes: number;
             thread_id: string;
         };
+        /** @enum {string} */
+        SortOrder: "asc" | "desc";
         /** @description What was staged. */
         StagedArchive: components["schemas"]["SnapshotArchive"] & {
             /** @description For `archive` of a snapshot that is taken. */
@@ -5209,6 +5354,8 @@ export interface components {
             graph_id?: string | null;
             /** Format: int64 */
             last_step?: number | null;
+            /** @description What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`. */
+            metadata: components["schemas"]["Exact"];
             owner?: string | null;
             /**
              * Format: int64
@@ -5216,15 +5363,27 @@ export interface components {
              */
             size_bytes: number;
             thread_id: string;
+            title?: string | null;
             /** Format: date-time */
             updated_at: string;
             user_id?: string | null;
+            /**
+             * Format: int64
+             * @description Of title and metadata: grows with each change of them. 0: nothing was ever set.
+             */
+            version: number;
+        };
+        ThreadCount: {
+            /** Format: int64 */
+            count: number;
         };
         ThreadPage: {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
             threads: components["schemas"]["Thread"][];
         };
+        /** @enum {string} */
+        ThreadSort: "created" | "updated" | "thread_id";
         ThreadStorage: {
             /** @description Largest first. */
             channels: components["schemas"]["ChannelStorage"][];
@@ -5265,6 +5424,22 @@ export interface components {
             versions: number;
             /** Format: int64 */
             writes: number;
+        };
+        UpdatedThread: {
+            thread: components["schemas"]["Thread"];
+        };
+        UpdateThread: {
+            /**
+             * Format: int64
+             * @description The version that the thread must have; 0 where nothing was ever set.
+             */
+            if_version?: number | null;
+            metadata?: components["schemas"]["Exact"] | null;
+            /** @description True: no other field stays. Default false. */
+            replace_metadata?: boolean | null;
+            thread_id: string;
+            /** @description At most 1,024 bytes; null takes it away. */
+            title?: string | null;
         };
         Upload: {
             /** Format: date-time */
@@ -5621,6 +5796,29 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `thread_not_found`: There is no such thread */
+        "404.thread_not_found": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "thread_not_found",
+                 *       "detail": "There is no such thread",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 404,
+                 *       "title": "There is no such thread",
+                 *       "type": "urn:threadkeep:problem:thread_not_found"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `not_found`: Not found; `thread_not_found`: There is no such thread */
         "404.thread_not_found.not_found": {
             headers: {
@@ -5713,7 +5911,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `version_conflict`: The item has another version; `file_exists`: The file exists */
+        /** @description `version_conflict`: The version is another one; `file_exists`: The file exists */
         "409.file_exists.version_conflict": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
@@ -5759,7 +5957,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
+        /** @description `version_conflict`: The version is another one; `session_taken`: The session belongs to somebody else; `head_moved`: The stream is not as it was */
         "409.head_moved.version_conflict.session_taken": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
@@ -6058,7 +6256,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `version_conflict`: The item has another version */
+        /** @description `version_conflict`: The version is another one */
         "409.version_conflict": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
@@ -6071,17 +6269,17 @@ export interface components {
                 /**
                  * @example {
                  *       "code": "version_conflict",
-                 *       "detail": "The item has another version",
+                 *       "detail": "The version is another one",
                  *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
                  *       "status": 409,
-                 *       "title": "The item has another version",
+                 *       "title": "The version is another one",
                  *       "type": "urn:threadkeep:problem:version_conflict"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `version_conflict`: The item has another version; `base_mismatch`: The file has another content */
+        /** @description `version_conflict`: The version is another one; `base_mismatch`: The file has another content */
         "409.version_conflict.base_mismatch": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
@@ -6094,17 +6292,17 @@ export interface components {
                 /**
                  * @example {
                  *       "code": "version_conflict",
-                 *       "detail": "The item has another version",
+                 *       "detail": "The version is another one",
                  *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
                  *       "status": 409,
-                 *       "title": "The item has another version",
+                 *       "title": "The version is another one",
                  *       "type": "urn:threadkeep:problem:version_conflict"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `version_conflict`: The item has another version; `session_taken`: The session belongs to somebody else */
+        /** @description `version_conflict`: The version is another one; `session_taken`: The session belongs to somebody else */
         "409.version_conflict.session_taken": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
@@ -6117,10 +6315,10 @@ export interface components {
                 /**
                  * @example {
                  *       "code": "version_conflict",
-                 *       "detail": "The item has another version",
+                 *       "detail": "The version is another one",
                  *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
                  *       "status": 409,
-                 *       "title": "The item has another version",
+                 *       "title": "The version is another one",
                  *       "type": "urn:threadkeep:problem:version_conflict"
                  *     }
                  */
@@ -11770,6 +11968,90 @@ export interface operations {
             503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
+    count_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["CountThreads"];
+            };
+        };
+        responses: {
+            /** @description How many */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["ThreadCount"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    create_thread: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["CreateThread"];
+            };
+        };
+        responses: {
+            /** @description The thread, and whether it was made now */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["CreatedThread"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.thread_taken"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
     delete_thread: {
         parameters: {
             query?: never;
@@ -12073,6 +12355,46 @@ export interface operations {
             503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
+    search_threads: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["SearchThreads"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["ThreadPage"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
     get_thread_storage: {
         parameters: {
             query: {
@@ -12106,6 +12428,51 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.deadline_exceeded"];
+        };
+    };
+    update_thread: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["UpdateThread"];
+            };
+        };
+        responses: {
+            /** @description The thread as it is now */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["UpdatedThread"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.thread_not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.version_conflict"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     mint_token: {

@@ -5,9 +5,10 @@ One function per call, used by the blocking and by the asynchronous client alike
 
 from __future__ import annotations
 
+import json
 import uuid
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -40,6 +41,12 @@ class Thread:
     graph_id: str | None = None
     assistant_id: str | None = None
     user_id: str | None = None
+    title: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    """What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and
+    `user_id`."""
+    version: int = 0
+    """Of title and metadata: it grows with each change of them. 0: nothing was ever set."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +110,12 @@ class Identity:
     """None where the whole tenant is granted."""
 
 
-def post(path: str, body: Mapping[str, Any]) -> Request:
-    """A call with a body; entries that are None are left out."""
+def post(path: str, body: Mapping[str, Any], *, nullable: Collection[str] = ()) -> Request:
+    """A call with a body; entries that are None are left out, but for those of `nullable`."""
     try:
-        present = {name: value for name, value in body.items() if value is not None}
+        present = {
+            name: value for name, value in body.items() if value is not None or name in nullable
+        }
         return Request("POST", path, ormsgpack.packb(present))
     except (ormsgpack.MsgpackEncodeError, UnicodeEncodeError) as error:
         raise InvalidError(f"the request cannot be encoded: {error}") from error
@@ -128,13 +137,23 @@ def thread_page(answer: dict[str, Any]) -> ThreadPage:
     threads = answer.get("threads")
     if not isinstance(threads, list):
         raise ProtocolError("the answer holds no threads")
-    return ThreadPage([record(Thread, thread) for thread in threads], answer.get("next_cursor"))
+    return ThreadPage([thread_of(thread) for thread in threads], answer.get("next_cursor"))
 
 
 def thread_or_none(answer: dict[str, Any]) -> Thread | None:
     """The thread of `threads/get`; absent only when it does not exist."""
     found = answer.get("thread")
-    return None if found is None else record(Thread, found)
+    return None if found is None else thread_of(found)
+
+
+def thread_of(found: object) -> Thread:
+    """A thread of an answer. A server that knows no metadata sends none."""
+    thread = record(Thread, found)
+    text = thread.metadata or b"{}"
+    try:
+        return replace(thread, metadata=json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise ProtocolError("the metadata of a thread is no JSON") from error
 
 
 def storage_or_none(answer: dict[str, Any]) -> ThreadStorage | None:

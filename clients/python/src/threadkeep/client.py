@@ -21,6 +21,7 @@ from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
 from threadkeep.session_calls import AsyncSessions, Sessions
 from threadkeep.snapshot_calls import AsyncSnapshots, Snapshots
 from threadkeep.subjects import AsyncSubjects, Subjects
+from threadkeep.thread_calls import AsyncThreads, Threads
 from threadkeep.token_calls import AsyncTokenCalls, TokenCalls
 from threadkeep.transfer_calls import AsyncTransferCalls, TransferCalls
 
@@ -64,6 +65,11 @@ class _Base:
 
 class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
     """For threads (of the operating system). See `AsyncClient` for coroutines."""
+
+    @property
+    def threads(self) -> Threads:
+        """Titles and metadata of threads: create, update, search, count."""
+        return Threads(self._connection)
 
     @property
     def files(self) -> Files:
@@ -179,6 +185,11 @@ class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
 
 class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls, AsyncTransferCalls):
     """For coroutines, on any number of event loops. The methods are those of `Client`."""
+
+    @property
+    def threads(self) -> AsyncThreads:
+        """See `Client.threads`."""
+        return AsyncThreads(self._connection)
 
     @property
     def files(self) -> AsyncFiles:

@@ -1,0 +1,237 @@
+"""The calls of `client.threads`: titles, metadata, search and count of threads, in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
+
+from threadkeep import calls
+from threadkeep.calls import Order, Sort, Thread, ThreadPage
+from threadkeep.errors import ProtocolError
+from threadkeep.http.connection import Connection
+from threadkeep.sessions import json_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+CREATE = "/v1/threads/create"
+UPDATE = "/v1/threads/update"
+SEARCH = "/v1/threads/search"
+COUNT = "/v1/threads/count"
+
+
+class _Unchanged(Enum):
+    """The type of `UNCHANGED`."""
+
+    UNCHANGED = "UNCHANGED"
+
+
+UNCHANGED: Final = _Unchanged.UNCHANGED
+"""What an update leaves as it is, where None means that it goes."""
+
+
+class Conditions(TypedDict, total=False):
+    """What threads have to be like; all of it together.
+
+    `metadata` has to be contained: objects field by field, lists and all else as a whole. `q` is a
+    part of the title, in small or large letters, or the beginning of the id. Times are RFC 3339,
+    "after" from then on, "before" without it.
+    """
+
+    ids: Sequence[str]
+    prefix: str
+    metadata: Mapping[str, Any]
+    q: str
+    graph_id: str
+    assistant_id: str
+    user_id: str
+    owner: str
+    created_after: str
+    created_before: str
+    updated_after: str
+    updated_before: str
+
+
+@dataclass(frozen=True)
+class CreatedThread:
+    """A thread, and whether it was made now: `created` is False where it was there."""
+
+    thread: Thread
+    created: bool
+
+
+def create_body(
+    thread_id: str | None, title: str | None, metadata: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The body of a creation."""
+    return {"thread_id": thread_id, "title": title, "metadata": _json(metadata)}
+
+
+def update_body(
+    thread_id: str,
+    title: str | Literal[_Unchanged.UNCHANGED] | None,
+    metadata: Mapping[str, Any] | None,
+    replace_metadata: bool,
+    if_version: int | None,
+) -> dict[str, Any]:
+    """The body of a change. A title of None is sent: it takes the title away."""
+    body = {
+        "thread_id": thread_id,
+        "metadata": _json(metadata),
+        "replace_metadata": replace_metadata or None,
+        "if_version": if_version,
+    }
+    return body if title is UNCHANGED else {**body, "title": title}
+
+
+def conditions_body(conditions: Conditions) -> dict[str, Any]:
+    """The conditions of a search or a count as they travel."""
+    body: dict[str, Any] = dict(conditions)
+    ids = body.get("ids")
+    return {
+        **body,
+        "ids": None if ids is None else list(ids),
+        "metadata": _json(body.get("metadata")),
+    }
+
+
+def created_of(answer: dict[str, Any]) -> CreatedThread:
+    """The answer of a creation."""
+    created = answer.get("created")
+    if not isinstance(created, bool):
+        raise ProtocolError("the answer does not say whether the thread was made")
+    return CreatedThread(calls.thread_of(answer.get("thread")), created)
+
+
+def count_of(answer: dict[str, Any]) -> int:
+    """The answer of a count."""
+    count = answer.get("count")
+    if not isinstance(count, int):
+        raise ProtocolError("the answer holds no count")
+    return count
+
+
+def _json(metadata: Mapping[str, Any] | None) -> bytes | None:
+    return None if metadata is None else json_of(dict(metadata))
+
+
+class Threads:
+    """Part of `Client`. Titles and metadata of threads, and searches by them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def create(
+        self,
+        thread_id: str | None = None,
+        *,
+        title: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> CreatedThread:
+        """Make a thread without checkpoints; its first commit keeps id, title and metadata.
+
+        Where it is there, it is answered as it is. Without an id the server makes one. Raises
+        ThreadTakenError where the thread is another subject's.
+        """
+        body = create_body(thread_id, title, metadata)
+        return created_of(self._write(CREATE, body))
+
+    def update(
+        self,
+        thread_id: str,
+        *,
+        title: str | Literal[_Unchanged.UNCHANGED] | None = UNCHANGED,
+        metadata: Mapping[str, Any] | None = None,
+        replace_metadata: bool = False,
+        if_version: int | None = None,
+    ) -> Thread:
+        """Change title and metadata; the thread as it is then.
+
+        Fields of `metadata` take the place of those of the same names, the others stay; with
+        `replace_metadata` none stays. A title of None goes. Raises NotFoundError, and
+        VersionConflictError where the thread's `version` is not `if_version`.
+        """
+        body = update_body(thread_id, title, metadata, replace_metadata, if_version)
+        return calls.thread_of(self._write(UPDATE, body).get("thread"))
+
+    def search(
+        self,
+        *,
+        sort: Sort | None = None,
+        order: Order | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> ThreadPage:
+        """One page of the threads that meet all conditions, the newest first.
+
+        Pass `next_cursor` on as `cursor` with the same arguments.
+        """
+        body = {"sort": sort, "order": order, "limit": limit, "cursor": cursor}
+        request = calls.post(SEARCH, {**conditions_body(conditions), **body})
+        return calls.thread_page(self._connection.call(request, is_write=False))
+
+    def count(self, **conditions: Unpack[Conditions]) -> int:
+        """How many threads meet all conditions."""
+        request = calls.post(COUNT, conditions_body(conditions))
+        return count_of(self._connection.call(request, is_write=False))
+
+    def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        request = calls.post(path, body, nullable=("title",) if path == UPDATE else ())
+        return self._connection.call(request, is_write=True)
+
+
+class AsyncThreads:
+    """Part of `AsyncClient`. Titles and metadata of threads, and searches by them."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def create(
+        self,
+        thread_id: str | None = None,
+        *,
+        title: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> CreatedThread:
+        """See `Threads.create`."""
+        body = create_body(thread_id, title, metadata)
+        return created_of(await self._write(CREATE, body))
+
+    async def update(
+        self,
+        thread_id: str,
+        *,
+        title: str | Literal[_Unchanged.UNCHANGED] | None = UNCHANGED,
+        metadata: Mapping[str, Any] | None = None,
+        replace_metadata: bool = False,
+        if_version: int | None = None,
+    ) -> Thread:
+        """See `Threads.update`."""
+        body = update_body(thread_id, title, metadata, replace_metadata, if_version)
+        return calls.thread_of((await self._write(UPDATE, body)).get("thread"))
+
+    async def search(
+        self,
+        *,
+        sort: Sort | None = None,
+        order: Order | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> ThreadPage:
+        """See `Threads.search`."""
+        body = {"sort": sort, "order": order, "limit": limit, "cursor": cursor}
+        request = calls.post(SEARCH, {**conditions_body(conditions), **body})
+        return calls.thread_page(await self._connection.acall(request, is_write=False))
+
+    async def count(self, **conditions: Unpack[Conditions]) -> int:
+        """See `Threads.count`."""
+        request = calls.post(COUNT, conditions_body(conditions))
+        return count_of(await self._connection.acall(request, is_write=False))
+
+    async def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        request = calls.post(path, body, nullable=("title",) if path == UPDATE else ())
+        return await self._connection.acall(request, is_write=True)

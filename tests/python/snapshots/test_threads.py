@@ -1,0 +1,74 @@
+"""`client.threads` on the real server: titles, metadata, search and count, with savers beside them."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from threadkeep import AsyncClient, Client
+from threadkeep.errors import InvalidError, NotFoundError, TooLargeError, VersionConflictError
+
+from snapshots.world import World, config
+from support.server import Server
+
+ODD: dict[str, Any] = {"n": 1.0, "big": 2**70, "none": None, "list": [1, {"a": True}], "ü": "\x00"}
+
+
+def test_a_thread_is_made_found_changed_and_counted(client: Client) -> None:
+    threads = client.threads
+    made = threads.create("trip", title="Trip to Rome", metadata={"customer": "acme"})
+    assert made.created
+    assert (made.thread.title, made.thread.version) == ("Trip to Rome", 1)
+    assert threads.create("trip", title="another").created is False
+    changed = threads.update("trip", metadata={"state": "done"}, if_version=1)
+    assert changed.metadata == {"customer": "acme", "state": "done"}
+    with pytest.raises(VersionConflictError):
+        threads.update("trip", metadata={}, if_version=1)
+    assert threads.update("trip", title=None).title is None
+    assert threads.update("trip", title="Rome", metadata={}, replace_metadata=True).metadata == {}
+    assert [it.thread_id for it in threads.search(q="ROM").threads] == ["trip"]
+    assert threads.search(metadata={"customer": "acme"}).threads == []
+    assert threads.count(ids=["trip", "none"], prefix="t") == 1
+    assert threads.count(created_after="2999-01-01T00:00:00Z") == 0
+    with pytest.raises(NotFoundError):
+        threads.update("none", title="x")
+    with pytest.raises(TooLargeError):
+        threads.create("large", metadata={"a": "x" * 70_000})
+    with pytest.raises(InvalidError):
+        threads.search(sort="size")  # type: ignore[arg-type]
+
+
+def test_metadata_comes_back_and_is_found_whatever_it_is(client: Client) -> None:
+    thread = client.threads.create(metadata=ODD).thread
+    assert thread.metadata == ODD
+    for name, value in ODD.items():
+        found = client.threads.search(metadata={name: value}).threads
+        assert [it.thread_id for it in found] == [thread.thread_id], name
+    assert client.threads.count(metadata={"big": 2**70 + 1}) == 0
+
+
+def test_a_saver_goes_on_with_a_thread_that_was_made_before(world: World) -> None:
+    made = world.client.threads.create("t", title="A title", metadata={"a": 1}).thread
+    world.graph().invoke({"log": ["one"]}, config("t"))
+    thread = world.client.get_thread("t")
+    assert thread is not None
+    assert (thread.title, thread.metadata) == ("A title", {"a": 1})
+    assert thread.checkpoint_count > 0
+    assert (thread.created_at, thread.generation) == (made.created_at, made.generation)
+
+
+def test_pages_and_the_asynchronous_client(server: Server, api_key: str) -> None:
+    async def run() -> None:
+        async with AsyncClient(server.url, api_key=api_key) as client:
+            for number in range(5):
+                await client.threads.create(f"t{number}", metadata={"odd": number % 2 == 1})
+            first = await client.threads.search(limit=2, sort="thread_id", order="asc")
+            rest = await client.threads.search(
+                limit=9, sort="thread_id", order="asc", cursor=first.next_cursor
+            )
+            ids = [it.thread_id for it in [*first.threads, *rest.threads]]
+            assert ids == [f"t{number}" for number in range(5)]
+            assert rest.next_cursor is None
+            assert await client.threads.count(metadata={"odd": True}) == 2
+            assert (await client.threads.update("t0", title="x")).title == "x"
+
+    asyncio.run(run())
