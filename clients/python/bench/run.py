@@ -28,6 +28,7 @@ import large_states  # noqa: E402
 import snapshot_calls  # noqa: E402
 import store_calls  # noqa: E402
 import store_vectors  # noqa: E402
+import thread_searches  # noqa: E402
 from measure import Row  # noqa: E402
 from sides import Field, Postgres  # noqa: E402
 
@@ -73,6 +74,9 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
         "store": items,
         "vectors": by_meaning,
         "files": agent_files,
+        "threads": lambda field: thread_searches.searches(
+            field, threads=options.threads, rounds=options.rounds, number=options.calls
+        ),
         "turns": lambda field: agents.turns(field, turns=options.turns),
         "long": lambda field: agents.long_thread(
             field, checkpoints=options.checkpoints, rounds=options.rounds
@@ -93,7 +97,8 @@ def arguments() -> argparse.Namespace:
         "--only",
         nargs="+",
         metavar="PART",
-        help="snapshots calls blocking store vectors files turns long javascript chat large states",
+        help="snapshots calls blocking store vectors files threads turns long javascript chat large"
+        " states",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
@@ -103,6 +108,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--items", type=int, help="items in the store (100,000)")
     parser.add_argument("--vectors", type=int, help="items with a vector (20,000)")
     parser.add_argument("--files", type=int, nargs="+", help="files (100 1,000 10,000)")
+    parser.add_argument("--threads", type=int, help="threads with metadata (100,000)")
     parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
     parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
@@ -120,6 +126,7 @@ def arguments() -> argparse.Namespace:
         "items": 100_000,
         "vectors": 20_000,
         "files": [100, 1_000, 10_000],
+        "threads": 100_000,
         "checkpoints": 600,
         "chat_turns": 200,
         "javascript_turns": 20,
@@ -135,6 +142,7 @@ def arguments() -> argparse.Namespace:
         "items": 2_000,
         "vectors": 5_100,
         "files": [60],
+        "threads": 300,
         "checkpoints": 45,
         "chat_turns": 10,
         "javascript_turns": 2,
