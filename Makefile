@@ -43,6 +43,7 @@ bench: setup release ## speed and size against the Postgres savers, on one Postg
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
 	if [ -d node_modules ]; then THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
 		node --import tsx clients/js/bench/run.ts && THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
+		node --import tsx clients/js/bench/calls.ts && THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
 		node --import tsx clients/js/bench/large_states.ts; \
 		else echo "no Node.js 20 here: the JavaScript benchmark did not run" >&2; fi
 
