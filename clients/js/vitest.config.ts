@@ -1,4 +1,4 @@
-/** The package's own tests: no server, no network. */
+/** The package's own tests: no threadkeep server, and no network but the loopback. */
 
 import { defineConfig } from "vitest/config";
 

@@ -104,7 +104,7 @@ export class Deadline {
    */
   async during<T>(
     work: () => Promise<T>,
-    canceller: AbortController,
+    canceller: { abort: (reason?: unknown) => void },
     msMax?: number,
   ): Promise<T | { cause: unknown; timedOut: boolean }> {
     const { signal } = this.limits;

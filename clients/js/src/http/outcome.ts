@@ -24,6 +24,11 @@ export interface SendFailure {
 
 export type Outcome = Answer | SendFailure;
 
+/** A `Content-Type` without its parameters. */
+export function mediaTypeOf(header: string | null | undefined): string {
+  return header?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
 /** Another attempt would fail in the same way: no TLS there, or a certificate that is not trusted. */
 export function isPermanent({ cause }: SendFailure): boolean {
   return /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(

@@ -17,6 +17,8 @@ export interface Settings extends Limits {
   url: string;
   apiKey: string | undefined;
   fetch: typeof globalThis.fetch;
+  /** Whether the options name the `fetch`. */
+  hasOwnFetch: boolean;
   /** Whether the server is on this machine, where compressing costs more than sending. */
   isLoopback: boolean;
 }
@@ -34,6 +36,7 @@ export function settingsOf(options: ConnectionOptions): Settings {
     ...limitsOf({ timeoutMs: TIMEOUT_MS, signal: undefined }, options),
     // Bound when it is called: a runtime may replace its fetch later, to trace it for example.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
+    hasOwnFetch: options.fetch !== undefined,
     isLoopback,
   };
 }
