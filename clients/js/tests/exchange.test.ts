@@ -229,9 +229,29 @@ describe("what is remembered of values", () => {
       expect(values.sizeBytes).toBeLessThanOrEqual(10_000);
     }
     expect(values.sizeBytes).toBe(8 * 1_250);
-    expect(values.latest("thread 1").map(([name]) => name)[0]).toBe(nameOf(noise(1_000, 49)));
+    expect(values.latest("thread 1")[0]?.name).toBe(nameOf(noise(1_000, 49)));
     for (const thread of ["thread 0", "thread 1", "thread 2"]) values.forget(thread);
     expect(values.sizeBytes).toBe(0);
+  });
+
+  it("is named newest first, each value once, and of each place the value it has now", () => {
+    const values = new Values(80_000);
+    const kept: { place: string; name: string }[] = [];
+    for (let number = 0; number < 300; number += 1) {
+      // Some come again, at another place.
+      const named = { place: `p${number % 9}`, name: nameOf(noise(32, (number * 7) % 90)) };
+      kept.push(named);
+      values.keep("t", [{ ...named, data: noise(750, 1) }]);
+      const held = [...new Set([...kept].reverse().map(({ name }) => name))].slice(0, 80);
+      expect(values.latest("t").map(({ name }) => name)).toEqual(held.slice(0, 64));
+      const now = new Map(kept.slice(-9).map(({ place, name }) => [name, place]));
+      const expected = held.filter((name) => now.has(name)).slice(0, 6);
+      expect(values.latestOfPlaces("t", 6).map(({ name }) => name)).toEqual(expected);
+    }
+    const [newest] = values.latest("t");
+    expect(newest?.prefix).toEqual(
+      new Uint8Array(Buffer.from(newest?.name ?? "", "latin1")).slice(0, 16),
+    );
   });
 
   it("holds no more of an answer than the value itself", () => {

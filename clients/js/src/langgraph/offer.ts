@@ -3,12 +3,10 @@
 import { bytesIn, listIn, objectOf, textIn } from "../wire/answers.js";
 import type { Schemas } from "../wire/schemas.js";
 import { applied, BYTES_MIN, DoesNotFitError, ofWire } from "./differences.js";
-import { bytesOfName, type Name, nameOf, nameOfBytes } from "./digest.js";
+import { type Name, nameOf, nameOfBytes } from "./digest.js";
 import { placeOf } from "./encode.js";
 import { isInParts } from "./parts.js";
-import type { Named } from "./values.js";
-
-const PREFIX_BYTES = 16;
+import type { Named, Offered } from "./values.js";
 
 /** What an answer to a read may hold. */
 export type ReadAnswer = Partial<
@@ -22,9 +20,9 @@ export class Offer {
   readonly haveValues: Uint8Array[];
   readonly #held: Map<Name, Uint8Array>;
 
-  constructor(held: [Name, Uint8Array][]) {
-    this.#held = new Map(held);
-    this.haveValues = held.map(([name]) => bytesOfName(name, PREFIX_BYTES));
+  constructor(offered: readonly Offered[]) {
+    this.#held = new Map(offered.map(({ name, data }) => [name, data]));
+    this.haveValues = offered.map(({ prefix }) => prefix);
   }
 
   /**

@@ -5,12 +5,15 @@
  */
 
 import { BYTES_MIN } from "./differences.js";
-import type { Name } from "./digest.js";
+import { bytesOfName, type Name } from "./digest.js";
 
 /** What an entry costs in memory beside its data, roughly. */
 export const ENTRY_BYTES = 250;
 /** Names sent along with a read, 18 bytes each. */
 export const OFFERED_MAX = 64;
+const PREFIX_BYTES = 16;
+/** Places whose values are likely bases of a value of another place. */
+const LATEST_PLACES_MAX = 16;
 
 /** A value, its name, and the place it stands at: kind, namespace and channel. */
 export interface Named {
@@ -19,10 +22,43 @@ export interface Named {
   data: Uint8Array;
 }
 
+/** A value that a read names, by the first bytes of its name. */
+export interface Offered {
+  name: Name;
+  prefix: Uint8Array;
+  data: Uint8Array;
+}
+
 /** Values and places of one thread; the one used last comes last. */
 class ThreadValues {
   readonly values = new Map<Name, Uint8Array>();
   readonly places = new Map<string, Name>();
+  // The last of both, so that a call costs the same in a thread of thousands of values. Names have their first bytes.
+  readonly latest = new Map<Name, Uint8Array>();
+  readonly latestPlaces = new Set<string>();
+
+  /** The value, and its place, were used last. */
+  use(name: Name, place: string): void {
+    moveToEnd(this.latest, name, this.latest.get(name) ?? bytesOfName(name, PREFIX_BYTES));
+    if (this.latest.size > OFFERED_MAX) this.latest.delete(first(this.latest)[0]);
+    this.latestPlaces.delete(place);
+    this.latestPlaces.add(place);
+    const [oldest] = this.latestPlaces;
+    if (oldest !== undefined && this.latestPlaces.size > LATEST_PLACES_MAX) {
+      this.latestPlaces.delete(oldest);
+    }
+  }
+
+  /** The value is not held any more. */
+  drop(name: Name): void {
+    this.values.delete(name);
+    this.latest.delete(name);
+    for (const [place, held] of this.places) {
+      if (held !== name) continue;
+      this.places.delete(place);
+      this.latestPlaces.delete(place);
+    }
+  }
 }
 
 /** See above. `bytesMax` bounds all threads together; 0 keeps nothing. */
@@ -51,6 +87,7 @@ export class Values {
       const held = thread.values.get(name);
       // A view would keep all of the answer that it is part of.
       moveToEnd(thread.values, name, held ?? owned(data));
+      thread.use(name, place);
       if (held === undefined) this.#bytes += cost;
     }
     while (this.#bytes > this.bytesMax) this.#dropOldest();
@@ -69,23 +106,28 @@ export class Values {
     return name === undefined || data === undefined ? undefined : { place, name, data };
   }
 
-  /** Names and data of the values used last, newest first. */
-  latest(threadId: string, count = OFFERED_MAX): [Name, Uint8Array][] {
+  /** Names, first bytes of the names, and data of the values used last, newest first. */
+  latest(threadId: string): Offered[] {
     const thread = this.#threads.get(threadId);
-    return thread ? [...thread.values].slice(-count).reverse() : [];
+    if (!thread) return [];
+    const found: Offered[] = [];
+    for (const [name, prefix] of thread.latest) {
+      const data = thread.values.get(name);
+      if (data) found.push({ name, prefix, data });
+    }
+    return found.reverse();
   }
 
-  /** The same, of each place only the value it has now. */
+  /** The values that the places used last have now, newest first, each once. */
   latestOfPlaces(threadId: string, count: number): Named[] {
     const thread = this.#threads.get(threadId);
     if (!thread) return [];
-    const places = new Map([...thread.places].map(([place, name]) => [name, place]));
-    const found: Named[] = [];
-    for (const [name, data] of [...thread.values].reverse()) {
-      const place = places.get(name);
-      if (place !== undefined && found.length < count) found.push({ place, name, data });
+    const found = new Map<Name, Named>();
+    for (const place of [...thread.latestPlaces].reverse()) {
+      const named = this.at(threadId, place);
+      if (named && found.size < count && !found.has(named.name)) found.set(named.name, named);
     }
-    return found;
+    return [...found.values()];
   }
 
   /** The thread was removed or replaced, or the server does not know its values. */
@@ -99,11 +141,8 @@ export class Values {
   #dropOldest(): void {
     const [threadId, thread] = first(this.#threads);
     const [name, data] = first(thread.values);
-    thread.values.delete(name);
+    thread.drop(name);
     this.#bytes -= data.length + ENTRY_BYTES;
-    for (const [place, held] of thread.places) {
-      if (held === name) thread.places.delete(place);
-    }
     if (thread.values.size === 0) this.#threads.delete(threadId);
   }
 }
