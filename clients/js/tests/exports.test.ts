@@ -188,6 +188,17 @@ describe("an import", () => {
     expect(once.asked.length).toBe(1);
   });
 
+  it("is sent again where the server was too busy, but for a stream", async () => {
+    const busy = () => problem(503, "overloaded");
+    const { client, asked } = answered(busy(), answer());
+    await client.import(new Blob(["file"]), { checkFirst: false });
+    expect(asked.map(({ body }) => body)).toEqual(["file", "file"]);
+    const once = answered(busy(), answer());
+    const stream = inPieces(bytesOf("file"), 1);
+    await expect(once.client.import(stream)).rejects.toMatchObject({ code: "overloaded" });
+    expect(once.asked.length).toBe(1);
+  });
+
   it("is sent twice, first to be looked at, and not again where something is in conflict", async () => {
     const conflicts = { ...NOTHING, conflicts: 2 };
     const { client, asked } = answered(

@@ -281,7 +281,8 @@ export class Client {
    *
    * `dryRun` says what would happen, counts conflicts, and changes nothing. What is there as in the file stays. LeaseHeldError for a
    * thread whose lease somebody has and that is to be replaced; QuotaExceededError. After an error the same import goes on where it ended;
-   * after a lost connection all but a stream is sent again: what came before then counts as unchanged. For keys of the whole tenant.
+   * after a lost connection, or where the server was too busy, all but a stream is sent again: what came before then counts as
+   * unchanged. The parts of a stream that were read are gone: export again, or collect its bytes. For keys of the whole tenant.
    */
   async import(
     file: Uint8Array | Blob | ReadableStream<Uint8Array>,
