@@ -47,10 +47,10 @@ use crate::domain::tenants::audit::{Audit, AuditStorage};
 use crate::domain::tenants::erasure::Erasures;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::rates::Rates;
+use crate::domain::tenants::refusals::Refusals;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
-use crate::domain::tokens::refusals::Refusals;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 /// What was deleted on a full disk gives its room back.

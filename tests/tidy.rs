@@ -141,8 +141,8 @@ fn rooms_import_only_what_the_arrows_allow() {
 const DOMAIN: [&str; 11] = [
     "json",
     "scheduling",
-    "tokens",
     "tenants",
+    "tokens",
     "threads",
     "checkpoints",
     "store",

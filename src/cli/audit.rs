@@ -7,8 +7,8 @@ use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::storage::Storage;
 use crate::domain::tenants::audit::{self, ActKind, Event, EventQuery};
+use crate::domain::tenants::refusals::UNKNOWN_TENANT;
 use crate::domain::time::{parse_rfc3339, rfc3339};
-use crate::domain::tokens::refusals::UNKNOWN_TENANT;
 
 pub(super) async fn run(command: Audit) -> Result<()> {
     let tenant = command.tenant.as_deref().unwrap_or(UNKNOWN_TENANT);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::tenants::audit::{Act, ActKind, Event, EventCursor, EventQuery};
 use threadkeep::domain::tenants::quotas::Quota;
+use threadkeep::domain::tenants::refusals::{Refusals, UNKNOWN_TENANT};
 use threadkeep::domain::tokens::credential::Revocation;
 use threadkeep::domain::tokens::key::Key;
-use threadkeep::domain::tokens::refusals::{Refusals, UNKNOWN_TENANT};
 use threadkeep::domain::tokens::token::TokenId;
 
 use crate::harness::{Harness, caller_of, thread_id};

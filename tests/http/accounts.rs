@@ -68,7 +68,7 @@ impl Office {
     async fn refusals(&self) -> BTreeMap<String, i64> {
         self.server.app.refusals.flush().await.unwrap();
         let rows = self.server.storage.accounts.refusals.lock().unwrap();
-        let name = |it: &threadkeep::domain::tokens::refusals::Refusal| {
+        let name = |it: &threadkeep::domain::tenants::refusals::Refusal| {
             format!("{} {} {} {}", it.tenant, it.credential, it.code, it.route)
         };
         rows.iter().map(|(refusal, count)| (name(refusal), *count)).collect()

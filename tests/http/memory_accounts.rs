@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::tenants::audit::{Act, AuditStorage, Event, EventQuery};
 use threadkeep::domain::tenants::quotas::{Quota, QuotaStorage, Usage};
+use threadkeep::domain::tenants::refusals::{Counted, Refusal};
 use threadkeep::domain::tenants::tenant::{TenantStorage, TenantUse};
-use threadkeep::domain::tokens::refusals::{Counted, Refusal};
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

@@ -199,7 +199,7 @@ async fn tokens_that_ended_are_counted_for_their_tenant() {
         .assert_problem(401, "unauthorized");
     fleet.servers[0].app.refusals.flush().await.unwrap();
     let rows = fleet.storage.accounts.refusals.lock().unwrap();
-    let row = |(it, count): (&threadkeep::domain::tokens::refusals::Refusal, &i64)| {
+    let row = |(it, count): (&threadkeep::domain::tenants::refusals::Refusal, &i64)| {
         (it.tenant.clone(), it.credential.clone(), it.code, *count)
     };
     let expected = [

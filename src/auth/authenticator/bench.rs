@@ -8,9 +8,9 @@ use async_trait::async_trait;
 use super::*;
 use crate::auth::tokens::{Named, Tokens};
 use crate::domain::tenants::audit::{Act, AuditStorage, Event, EventQuery};
+use crate::domain::tenants::refusals::Counted;
 use crate::domain::tokens::credential::{Credentials, Revocation};
 use crate::domain::tokens::key::Key;
-use crate::domain::tokens::refusals::Counted;
 use crate::domain::tokens::token::{MintRequest, NarrowRequest};
 
 pub(super) const SECOND: Micros = 1_000_000;

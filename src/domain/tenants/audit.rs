@@ -11,7 +11,7 @@ use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Storage;
-use crate::domain::tokens::refusals::Counted;
+use crate::domain::tenants::refusals::Counted;
 
 /// Actor of acts that come from the command line.
 pub const COMMAND_LINE: &str = "cli";

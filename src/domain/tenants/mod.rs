@@ -4,6 +4,7 @@ pub mod audit;
 pub mod erasure;
 pub mod quotas;
 pub mod rates;
+pub mod refusals;
 pub mod sql_role;
 pub mod storage_use;
 pub mod tenant;

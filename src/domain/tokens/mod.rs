@@ -3,6 +3,5 @@
 pub mod credential;
 pub mod grants;
 pub mod key;
-pub mod refusals;
 pub mod signing;
 pub mod token;

@@ -8,7 +8,7 @@ use crate::domain::Result;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::label::labels;
 use crate::domain::tenants::audit::{Act, ActKind, AuditStorage, Event, EventQuery};
-use crate::domain::tokens::refusals::{Counted, Refusal};
+use crate::domain::tenants::refusals::{Counted, Refusal};
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 
 /// Rows of one transaction that removes old ones.
