@@ -13,9 +13,10 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::{CheckpointPut, Commit, NewValue, Op, Value};
 use threadkeep::domain::checkpoints::group_commit::GroupCommit;
 use threadkeep::domain::checkpoints::planner::fold;
+use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::names::{Channel, CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
-use threadkeep::domain::storage::{Outcome, Storage};
+use threadkeep::domain::storage::Storage;
 use threadkeep::storage::{Encryption, MasterKey, MasterKeys, StorageConfig, open};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;

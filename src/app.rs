@@ -35,7 +35,7 @@ use crate::domain::sessions::commit::SessionCommit;
 use crate::domain::sessions::service::Sessions;
 use crate::domain::snapshots::archives::Archives;
 use crate::domain::snapshots::service::Snapshots;
-use crate::domain::storage::{CredentialStorage, Storage};
+use crate::domain::storage::Storage;
 use crate::domain::store::commit::ItemCommit;
 use crate::domain::store::embedding::Embedder;
 use crate::domain::store::feeds::Feeds;
@@ -51,6 +51,7 @@ use crate::domain::tenants::refusals::Refusals;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
+use crate::domain::tokens::storage::CredentialStorage;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
 /// What was deleted on a full disk gives its room back.

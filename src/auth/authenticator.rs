@@ -22,9 +22,9 @@ use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::storage::CredentialStorage;
 use crate::domain::tokens::credential::{Credentials, SigningSecret};
 use crate::domain::tokens::grants::{Actions, NamespaceGrant, Scoped};
+use crate::domain::tokens::storage::CredentialStorage;
 use crate::domain::tokens::token::{Pass, Token};
 use crate::domain::{Error, Result};
 

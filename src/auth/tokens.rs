@@ -7,9 +7,9 @@ use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::limits::LIMITS;
-use crate::domain::storage::CredentialStorage;
 use crate::domain::tenants::audit::{Act, ActKind, AuditStorage};
 use crate::domain::tokens::credential::{Revocation, SigningSecret};
+use crate::domain::tokens::storage::CredentialStorage;
 use crate::domain::tokens::token::{
     self, Doomed, MintRequest, NarrowRequest, RevokedToken, Token, TokenId,
 };

@@ -7,7 +7,7 @@ use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, is_output, join};
 use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
 use super::{json, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value, View};
-use crate::domain::storage::CheckpointTuple;
+use crate::domain::checkpoints::storage::CheckpointTuple;
 
 /// Checkpoints of this format keep what is to be sent in a channel of their own.
 const FORMAT: i64 = 4;

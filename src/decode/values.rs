@@ -6,7 +6,7 @@ use super::shown::{Budget, Json, Unreadable};
 use super::{extensions, is_present, javascript, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{Value, View};
 use crate::domain::checkpoints::history::{Chain, History};
-use crate::domain::storage::CheckpointTuple;
+use crate::domain::checkpoints::storage::CheckpointTuple;
 
 /// Metadata in which the two languages name their delta channels.
 const DELTA_NAMES: [&str; 2] = ["counters_since_delta_snapshot", "delta_writes_versioned"];

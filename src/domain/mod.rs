@@ -6,6 +6,7 @@ pub mod caller;
 pub mod checkpoints;
 pub mod clock;
 pub mod doctor;
+pub mod engine;
 pub mod error;
 pub mod examination;
 pub mod export;

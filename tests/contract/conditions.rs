@@ -3,8 +3,9 @@
 use threadkeep::domain::Conflict;
 use threadkeep::domain::checkpoints::checkpoint::Commit;
 use threadkeep::domain::checkpoints::planner::fold;
+use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::storage::{DeleteThread, Outcome};
+use threadkeep::domain::threads::storage::DeleteThread;
 use threadkeep::domain::threads::thread::{Lease, LeaseRequest};
 
 use crate::commands::{Put, Writes};

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::future::join_all;
 use sqlx::{Connection, Executor, PgConnection};
 use threadkeep::domain::Conflict;
-use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::CopyThread;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::Put;

@@ -8,8 +8,9 @@ use threadkeep::domain::checkpoints::checkpoint::Commit;
 use threadkeep::domain::checkpoints::group_commit::{Ended, GroupCommit};
 use threadkeep::domain::checkpoints::service as checkpoints;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::storage::{CopyThread, DeleteThread, Storage};
+use threadkeep::domain::storage::Storage;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 use threadkeep::storage;
 
 use crate::commands::{Put, Writes};

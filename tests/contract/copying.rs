@@ -1,8 +1,8 @@
 //! Tests copies of threads.
 
 use threadkeep::domain::checkpoints::checkpoint::View;
-use threadkeep::domain::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::{Conflict, Error, Result};
 
 use crate::commands::{Put, Writes};

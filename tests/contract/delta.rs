@@ -2,7 +2,7 @@
 
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
 use threadkeep::domain::checkpoints::history::{Chain, History};
-use threadkeep::domain::storage::TargetHistory;
+use threadkeep::domain::checkpoints::storage::TargetHistory;
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, commit, everything, target, text, thread_id, value};

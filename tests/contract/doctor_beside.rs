@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use threadkeep::domain::doctor::State;
-use threadkeep::domain::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::threads::retention::{PruneRequest, Rule};
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 
 use crate::commands::{Put, Writes};
 use crate::content::list;

@@ -3,7 +3,7 @@
 use threadkeep::domain::Error;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::error::Obstacle;
-use threadkeep::domain::storage::CopyThread;
+use threadkeep::domain::threads::storage::CopyThread;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::{Put, Writes};

@@ -13,9 +13,9 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
 use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::doctor::Examine;
-use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::store::item::Item;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::CopyThread;
 use threadkeep::domain::{Error, Result};
 
 use crate::commands::{Put, Writes};

@@ -11,7 +11,7 @@ use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::doctor::{Examine, Noun, State};
 use threadkeep::domain::names::LeaseHolder;
-use threadkeep::domain::storage::{CopyThread, DeleteThread};
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::threads::thread::LeaseRequest;
 use threadkeep::domain::tokens::credential::SigningSecret;
 use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};

@@ -8,7 +8,7 @@ use threadkeep::domain::files::raw_files::PutFile;
 use threadkeep::domain::sessions::change::Step;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
-use threadkeep::domain::storage::DeleteThread;
+use threadkeep::domain::threads::storage::DeleteThread;
 
 use crate::conditions::{expire_leases, lease, one};
 use crate::contents::{Files, LARGE, noise, place, put as put_file};

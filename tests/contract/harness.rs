@@ -15,9 +15,10 @@ use threadkeep::domain::checkpoints::checkpoint::{
 use threadkeep::domain::checkpoints::group_commit::GroupCommit;
 use threadkeep::domain::checkpoints::prepared::Prepared;
 use threadkeep::domain::checkpoints::service::write;
+use threadkeep::domain::checkpoints::storage::{CheckpointTuple, Page, TargetHistory};
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::{CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
-use threadkeep::domain::storage::{CheckpointTuple, Page, Storage, TargetHistory};
+use threadkeep::domain::storage::Storage;
 use threadkeep::domain::threads::retention::{PruneRequest, Rule};
 use threadkeep::domain::{Conflict, Error, Result};
 use threadkeep::storage::objects::{Objects, Packing};

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use threadkeep::auth::authenticator::Authenticator;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::storage::{CredentialStorage, Storage};
+use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::erasure::Erasures;
 use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::storage::CredentialStorage;
 
 use crate::harness::Harness;
 

@@ -5,8 +5,9 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusRecorder};
 use threadkeep::domain::checkpoints::checkpoint::{Commit, Op, View};
 use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::checkpoints::service::write;
-use threadkeep::domain::storage::{DeleteThread, Outcome};
+use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::DeleteThread;
 
 use crate::commands::{Put, Writes};
 use crate::conditions::request;

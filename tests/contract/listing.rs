@@ -1,9 +1,9 @@
 //! Tests listings of checkpoints.
 
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
+use threadkeep::domain::checkpoints::storage::Page;
 use threadkeep::domain::json::exact_json;
 use threadkeep::domain::names::{CheckpointId, CheckpointNs};
-use threadkeep::domain::storage::Page;
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, commit, everything, thread_id, value};

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::checkpoints::planner::fold;
-use threadkeep::domain::storage::Outcome;
+use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::threads::retention::{ReportQuery, Rule, Rules};
 use threadkeep::domain::threads::thread::ThreadQuery;
 use threadkeep::domain::tokens::grants::Actions;

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering::SeqCst;
 use object_store::local::LocalFileSystem;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::ListQuery;
+use threadkeep::domain::checkpoints::storage::Page;
 use threadkeep::domain::clock::{Clock, Micros};
-use threadkeep::domain::storage::{CopyThread, DeleteThread, Page};
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 
 use crate::commands::{Put, Writes};
 use crate::content::{check_empty, list};

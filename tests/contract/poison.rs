@@ -1,11 +1,12 @@
 //! Tests that a poisonous command fails alone: healthy ones that wait beside it succeed, in their order.
 
+use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::checkpoints::checkpoint::Commit;
 use threadkeep::domain::checkpoints::group_commit::Ended;
 use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::checkpoints::prepared::{Prepared, PreparedOp};
+use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::storage::{BatchError, Outcome};
 use threadkeep::domain::{Conflict, Error};
 
 use crate::commands::{Put, Writes};

@@ -1,9 +1,9 @@
 //! Tests retention policies and reports: they are put, listed, limited and removed.
 
 use threadkeep::domain::Error;
-use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::threads::retention::{ReportCursor, ReportQuery, Retained, Rule, Rules};
+use threadkeep::domain::threads::storage::DeleteThread;
 
 use crate::delta::chain;
 use crate::harness::{Harness, caller_of, pruning, thread_id};

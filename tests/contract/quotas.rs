@@ -8,12 +8,13 @@ use threadkeep::domain::checkpoints::checkpoint::Commit;
 use threadkeep::domain::checkpoints::group_commit::GroupCommit;
 use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::checkpoints::service::Checkpoints;
+use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::storage::{CopyThread, DeleteThread, Outcome};
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::quotas::{Full, Measured, POLL_EVERY, Quota, Quotas, Usage};
 use threadkeep::domain::tenants::rates::Rates;
 use threadkeep::domain::threads::service::Threads;
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::threads::thread::ThreadQuery;
 use threadkeep::domain::{Conflict, Error, Result};
 

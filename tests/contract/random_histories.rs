@@ -8,8 +8,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use threadkeep::domain::doctor::{Noun, State, Tally};
-use threadkeep::domain::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 
 use crate::commands::{Put, Writes};
 use crate::content::{check_empty, list};

@@ -3,7 +3,7 @@
 use threadkeep::domain::Conflict;
 use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::storage::DeleteThread;
+use threadkeep::domain::threads::storage::DeleteThread;
 
 use crate::commands::{Put, Writes};
 use crate::conditions::{lease, one};
@@ -136,10 +136,11 @@ pub async fn deleting_the_middle_run_keeps_the_heads_messages(h: Harness) {
         ..everything()
     };
     let before = h.list(query.clone()).await;
-    let replays = |page: &threadkeep::domain::storage::Page, from: &str| -> Vec<String> {
-        let late = page.views.iter().filter(|view| view.id.as_str() >= from);
-        late.map(|view| replay_view(view, &page.chain, "m")).collect()
-    };
+    let replays =
+        |page: &threadkeep::domain::checkpoints::storage::Page, from: &str| -> Vec<String> {
+            let late = page.views.iter().filter(|view| view.id.as_str() >= from);
+            late.map(|view| replay_view(view, &page.chain, "m")).collect()
+        };
     let expected = replays(&before, "7");
     assert_eq!(expected[0], "seed|w2,w3,w4,w5,w6,w7,w8");
     h.storage.delete_for_runs(&h.caller, &["r2".into()]).await.unwrap();

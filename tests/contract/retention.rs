@@ -4,8 +4,8 @@ use rand::Rng as _;
 use threadkeep::domain::Conflict;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::threads::retention::{PruneRequest, Pruned, Removed, Rule};
+use threadkeep::domain::threads::storage::CopyThread;
 
 use crate::commands::{Put, Writes};
 use crate::conditions::{expire_leases, lease};
@@ -185,7 +185,7 @@ pub async fn a_long_thread_goes_in_parts(h: Harness) {
     for ops in large {
         h.commit(commit("t", ops)).await.unwrap();
     }
-    let history = |view: &threadkeep::domain::storage::CheckpointTuple| {
+    let history = |view: &threadkeep::domain::checkpoints::storage::CheckpointTuple| {
         crate::delta::replay_view(view.view.as_ref().unwrap(), &view.chain, "m")
     };
     let head = h.found("t", "", None, &["m"]).await;

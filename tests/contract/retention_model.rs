@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use threadkeep::domain::checkpoints::checkpoint::{Op, View};
-use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::threads::retention::{Keep, Pruned, Removed, Rule};
+use threadkeep::domain::threads::storage::CopyThread;
 
 use crate::commands::{Put, Writes};
 use crate::delta::{counting, replay_view};

@@ -9,12 +9,13 @@ use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::loopback::Visit;
 use threadkeep::domain::Error;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::storage::{CredentialStorage, Storage};
+use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::erasure::Erasures;
 use threadkeep::domain::tenants::quotas::Quota;
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
 use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::storage::CredentialStorage;
 use threadkeep::domain::tokens::token::TokenId;
 use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
 

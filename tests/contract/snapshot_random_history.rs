@@ -6,8 +6,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use threadkeep::domain::sessions::change::Step as Change;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::snapshots::{History, Snapshot};
-use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::DeleteThread;
 
 use crate::commands::{Put, Writes};
 use crate::content::list;

@@ -9,7 +9,7 @@ use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::restore::Restore;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
-use threadkeep::domain::storage::DeleteThread;
+use threadkeep::domain::threads::storage::DeleteThread;
 
 use crate::commands::Put;
 use crate::harness::{Harness, commit, thread_id};

@@ -1,7 +1,7 @@
 //! Tests that the reported size of a thread is that of its rows.
 
-use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::tenants::storage_use::{ChannelUse, StorageUse};
+use threadkeep::domain::threads::storage::CopyThread;
 
 use crate::commands::{Put, Writes};
 use crate::content::list;

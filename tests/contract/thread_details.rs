@@ -3,10 +3,10 @@
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::doctor::{Noun, State};
 use threadkeep::domain::snapshots::History;
-use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::tenants::quotas::{Full, THREADS};
 use threadkeep::domain::threads::details::{CreateThread, Details, TitleChange, UpdateThread};
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::DeleteThread;
 use threadkeep::domain::threads::thread::Thread;
 use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::domain::{Conflict, Error};

@@ -1,8 +1,8 @@
 //! Tests threads as listings show them.
 
 use threadkeep::domain::checkpoints::checkpoint::ListQuery;
-use threadkeep::domain::storage::DeleteThread;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::DeleteThread;
 use threadkeep::domain::threads::thread::{Thread, ThreadQuery, ThreadSort};
 
 use crate::commands::{Put, Writes};

@@ -3,8 +3,8 @@
 use threadkeep::domain::Conflict;
 use threadkeep::domain::checkpoints::checkpoint::Commit;
 use threadkeep::domain::checkpoints::group_commit::Ended;
-use threadkeep::domain::storage::CopyThread;
 use threadkeep::domain::threads::retention::Rule;
+use threadkeep::domain::threads::storage::CopyThread;
 
 use crate::commands::Put;
 use crate::content::check_empty;

@@ -7,9 +7,9 @@ use threadkeep::decode::state::state;
 use threadkeep::decode::{Budget, Json, show};
 use threadkeep::domain::checkpoints::checkpoint::{PendingWrite, Value, View};
 use threadkeep::domain::checkpoints::history::{Chain, Node};
+use threadkeep::domain::checkpoints::storage::CheckpointTuple;
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::names::Tag;
-use threadkeep::domain::storage::CheckpointTuple;
 
 const TAGS: [&str; 4] = ["msgpack", "json", "bytes", "msgpack+aes"];
 const ID: &str = "1ef4f797-8335-6428-8001-8a1503f9b875";

@@ -5,9 +5,9 @@ use serde_bytes::Bytes;
 use serde_json::{Value, json};
 use threadkeep::app::DifferenceMemory;
 use threadkeep::domain::Error;
+use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::checkpoints::checkpoint::Op;
 use threadkeep::domain::limits::LIMITS;
-use threadkeep::domain::storage::BatchError;
 
 use crate::memory::Memory;
 use crate::server::{Answer, HOST, JSON, MEMORY, MSGPACK, Server};

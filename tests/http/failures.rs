@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::json;
-use threadkeep::domain::storage::{BatchError, Outcome};
+use threadkeep::domain::batch_error::BatchError;
+use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::tenants::quotas::Full;
 use threadkeep::domain::{Conflict, Error};
 use tracing_subscriber::fmt::MakeWriter;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use async_trait::async_trait;
 use bytes::Bytes;
 use threadkeep::content::keys::TenantSecret;
+use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::{
     CheckpointPut, Commit, EMPTY, ListCursor, ListQuery, Op, PendingWrite, Target, View, WriteGroup,
@@ -15,25 +16,27 @@ use threadkeep::domain::checkpoints::checkpoint::{
 use threadkeep::domain::checkpoints::history::Chain;
 use threadkeep::domain::checkpoints::planner::Batch;
 use threadkeep::domain::checkpoints::prepared::Prepared;
+use threadkeep::domain::checkpoints::storage::{
+    CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
+};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{self, Examine};
+use threadkeep::domain::engine::Engine;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::scheduling::background_tasks::Running;
-use threadkeep::domain::storage::{
-    BatchError, CheckpointStorage, CheckpointTuple, CopyThread, DeleteThread, Engine, KeyStorage,
-    Outcome, Page, TargetHistory, ThreadStorage,
-};
 use threadkeep::domain::store::item::{Address, Item};
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::namespace_settings::Setting;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tenants::storage_use::StorageUse;
 use threadkeep::domain::threads::retention::{Policy, PruneRequest, Pruned, Removed, Report};
+use threadkeep::domain::threads::storage::{CopyThread, DeleteThread, ThreadStorage};
 use threadkeep::domain::threads::thread::{
     Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery, ThreadSort,
 };
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
 use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::storage::KeyStorage;
 use threadkeep::domain::{Error, Result};
 use threadkeep::storage::checkpoints::prepare;
 use threadkeep::storage::content::chunk_memory::ChunkMemory;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::{Commit, NewPart};
-use threadkeep::domain::checkpoints::value_parts::ValuePartStorage;
+use threadkeep::domain::checkpoints::storage::ValuePartStorage;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::files::contents::{
     ContentId, ContentStorage, NewSlice, Part, Upload, Whole,

@@ -4,10 +4,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use async_trait::async_trait;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::storage::CredentialStorage;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
 use threadkeep::domain::tokens::signing::SigningStorage;
+use threadkeep::domain::tokens::storage::CredentialStorage;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::storage::ThreadDetailsStorage;
+use threadkeep::domain::threads::details::ThreadDetailsStorage;
 use threadkeep::domain::threads::details::{CreateThread, Details, UpdateThread};
 use threadkeep::domain::threads::thread::Thread;
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::storage::ErasureStorage;
+use threadkeep::domain::tenants::erasure::ErasureStorage;
 use threadkeep::domain::tenants::erasure::{More, Receipt, Slice, Stage};
 
 use crate::memory::Memory;

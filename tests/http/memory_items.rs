@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use threadkeep::content::keys::TenantSecret;
 use threadkeep::domain::Result;
+use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::json::exact_json;
-use threadkeep::domain::storage::BatchError;
 use threadkeep::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use threadkeep::domain::store::feed::ChangeKind;
 use threadkeep::domain::store::item::{

@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::names::ThreadId;
-use threadkeep::domain::storage::RetentionStorage;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::threads::retention::{
     Claim, Policy, Progress, Report, ReportQuery, Retained, Rules,
 };
+use threadkeep::domain::threads::retention_storage::RetentionStorage;
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;

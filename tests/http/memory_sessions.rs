@@ -1,15 +1,16 @@
 //! Implements sessions of the storage in memory: it has none. Their routes are tested over a real engine (`sessions.rs`).
 
 use async_trait::async_trait;
+use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::sessions::change::{Change, PreparedChange};
 use threadkeep::domain::sessions::ledger::{Batch, Outcome, Part};
 use threadkeep::domain::sessions::loading::{EntriesQuery, Loaded};
 use threadkeep::domain::sessions::name::SessionName;
+use threadkeep::domain::sessions::storage::SessionStorage;
 use threadkeep::domain::sessions::storage::{Described, FindDocuments, ListSessions};
 use threadkeep::domain::sessions::{Content, Document, Session, Stream};
-use threadkeep::domain::storage::{BatchError, SessionStorage};
 use threadkeep::domain::store::batch::Idempotency;
 use threadkeep::domain::tokens::grants::Action;
 use threadkeep::domain::{Error, Result};

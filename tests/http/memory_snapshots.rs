@@ -11,10 +11,10 @@ use threadkeep::domain::snapshots::archives::{
 };
 use threadkeep::domain::snapshots::export::{ArrivedSnapshot, SnapshotExportStorage};
 use threadkeep::domain::snapshots::restore::{Restore, Restored};
+use threadkeep::domain::snapshots::storage::SnapshotStorage;
 use threadkeep::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, What};
 use threadkeep::domain::snapshots::take::{TakeSnapshot, Taken};
 use threadkeep::domain::snapshots::{Snapshot, SnapshotId};
-use threadkeep::domain::storage::SnapshotStorage;
 use threadkeep::domain::store::item::Address;
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::tenants::audit::Act;

@@ -8,8 +8,8 @@ use crate::decode::Budget;
 use crate::decode::state::{State, state};
 use crate::domain::checkpoints::checkpoint::{PendingWrite, Value, View};
 use crate::domain::checkpoints::history::{Chain, Node};
+use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::names::Tag;
-use crate::domain::storage::CheckpointTuple;
 
 const ID: &str = "1ef4f797-8335-6428-8001-8a1503f9b875";
 /// Of `ask` at step 2.

@@ -6,11 +6,13 @@ use async_trait::async_trait;
 
 use super::planner::{Batch, fold};
 use super::prepared::Prepared;
+use crate::domain::batch_error::BatchError;
+use crate::domain::checkpoints::storage::Outcome;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
-use crate::domain::storage::{BatchError, Outcome, Storage};
+use crate::domain::storage::Storage;
 
 /// Answer of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,4 +7,5 @@ pub mod history;
 pub mod planner;
 pub mod prepared;
 pub mod service;
+pub mod storage;
 pub mod value_parts;

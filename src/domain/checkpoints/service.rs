@@ -10,12 +10,13 @@ use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::history::Base;
 use super::value_parts::require_whole;
+use crate::domain::checkpoints::storage::{CheckpointTuple, Page, TargetHistory};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::{Channel, CheckpointId};
 use crate::domain::scheduling::contention::Contention;
-use crate::domain::storage::{CheckpointTuple, Page, Storage, TargetHistory};
+use crate::domain::storage::Storage;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::threads::retention::{PruneRequest, Pruned};
 

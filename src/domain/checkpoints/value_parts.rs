@@ -1,7 +1,6 @@
 //! Stores the parts of checkpoint values that are too large for a body. They are sent before the commit that names them, and read after the
 //! answer that names them. The parts in their order are the value.
 
-use async_trait::async_trait;
 use bytes::Bytes;
 
 use super::checkpoint::{Commit, LargeValues, NewPart, Value};
@@ -12,28 +11,6 @@ use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::names::{ThreadId, Writer};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::tokens::grants::Action;
-
-#[async_trait]
-pub trait ValuePartStorage: Send + Sync {
-    /// Keeps a part for a commit to this thread. Answers its name; None where there is no such thread.
-    async fn put_value_part(
-        &self,
-        caller: &Caller,
-        part: &NewPart,
-        now: Micros,
-    ) -> Result<Option<Bytes>>;
-
-    /// The parts that this commit named count as its values from now on. They stay for who sends it again.
-    async fn take_value_parts(&self, caller: &Caller, commit: &Commit) -> Result<()>;
-
-    /// The bytes of a part that a read named. None where it is not there, or not of this thread.
-    async fn get_value_part(
-        &self,
-        caller: &Caller,
-        thread_id: &ThreadId,
-        name: &[u8],
-    ) -> Result<Option<Bytes>>;
-}
 
 impl Checkpoints {
     /// Keeps a part of a value for a day. Makes the thread where there is none. Four round trips.

@@ -13,9 +13,9 @@ use futures::FutureExt;
 
 use super::fair_queue::Weight;
 use super::lanes::{Job, Lanes, Writer};
+use crate::domain::batch_error::BatchError;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Obstacle, Result};
-use crate::domain::storage::BatchError;
 
 /// Attempts at one batch when the database asks for a retry or breaks the connection.
 const ATTEMPTS_MAX: u32 = 8;

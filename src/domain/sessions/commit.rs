@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use super::change::{Done, PreparedChange, PreparedEntry, Step};
 use super::ledger::{Batch, Outcome};
 use super::name::SessionName;
+use crate::domain::batch_error::BatchError;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
-use crate::domain::storage::{BatchError, Storage};
+use crate::domain::storage::Storage;
 
 /// Changes in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;

@@ -7,10 +7,10 @@ use super::ledger::{Batch, Outcome, Part};
 use super::loading::{EntriesQuery, Loaded};
 use super::name::SessionName;
 use super::{Content, Document, Session, Stream};
+use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::storage::BatchError;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 

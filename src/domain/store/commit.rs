@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use super::batch::{ItemBatch, ItemOutcome, PreparedChanges, Role, Taken, fold};
+use crate::domain::batch_error::BatchError;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
-use crate::domain::storage::{BatchError, Storage};
+use crate::domain::storage::Storage;
 
 /// How changes ended that were not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

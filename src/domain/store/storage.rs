@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use super::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use super::item::{Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems};
 use super::namespace::Namespace;
+use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::storage::BatchError;
 
 /// Items of the store. What has expired at `now` is absent. `within` are the prefixes that the caller may look at, none below
 /// another.

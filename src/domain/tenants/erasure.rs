@@ -3,6 +3,7 @@
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -87,6 +88,12 @@ pub enum More {
     Perhaps,
     #[default]
     Nothing,
+}
+
+#[async_trait]
+pub trait ErasureStorage: Send + Sync {
+    /// Removes some of what a stage of an erasure removes, durably and whole. What it leaves is as right as before.
+    async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice>;
 }
 
 /// Erasures of subjects.

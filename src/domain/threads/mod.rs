@@ -5,5 +5,6 @@ pub mod retention;
 pub mod retention_policies;
 pub mod retention_storage;
 pub mod service;
+pub mod storage;
 pub mod sweeper;
 pub mod thread;

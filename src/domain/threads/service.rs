@@ -12,9 +12,10 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::storage::{CopyThread, DeleteThread, Storage};
+use crate::domain::storage::Storage;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::storage_use::StorageUse;
+use crate::domain::threads::storage::{CopyThread, DeleteThread};
 use crate::domain::tokens::grants::Action;
 
 /// Threads and the leases on them.

@@ -4,4 +4,5 @@ pub mod credential;
 pub mod grants;
 pub mod key;
 pub mod signing;
+pub mod storage;
 pub mod token;

@@ -15,10 +15,10 @@ use crate::decode::values::{channels, size_bytes};
 use crate::decode::{Budget, Json};
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::{LargeValues, PendingWrite, Target};
+use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::scheduling::cpu_pool;
-use crate::domain::storage::CheckpointTuple;
 use crate::http::request::call::{Answer, BodylessCall};
 use crate::http::threads::handlers::query_of;
 

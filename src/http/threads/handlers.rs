@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::domain::Result;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
-use crate::domain::storage::{CopyThread, DeleteThread};
+use crate::domain::threads::storage::{CopyThread, DeleteThread};
 use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadPage, ThreadQuery, ThreadSort};
 use crate::domain::time::rfc3339;
 use crate::http::Empty;

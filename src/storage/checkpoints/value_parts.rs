@@ -16,7 +16,7 @@ use crate::content::keys::{PartDigest, TenantSecret};
 use crate::content::parts::{self, NAME_BYTES, Name, Part, leaves_only};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{Commit, InParts, LargeValues, NewPart};
-use crate::domain::checkpoints::value_parts::ValuePartStorage;
+use crate::domain::checkpoints::storage::ValuePartStorage;
 use crate::domain::clock::Micros;
 use crate::domain::files::contents::ContentId;
 use crate::domain::limits::LIMITS;

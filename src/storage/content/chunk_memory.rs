@@ -9,7 +9,7 @@ use moka::sync::Cache;
 use super::scope_memory::ScopeMemory;
 use crate::content::parts::{NAME_BYTES, Name};
 use crate::domain::checkpoints::planner::Batch;
-use crate::domain::storage::Outcome;
+use crate::domain::checkpoints::storage::Outcome;
 
 /// About what the memory of all threads may take, in bytes.
 const MEMORY_BYTES_MAX: u64 = 128 << 20;

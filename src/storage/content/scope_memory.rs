@@ -10,8 +10,8 @@ use moka::sync::Cache;
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::planner::ThreadRow;
 use crate::domain::checkpoints::prepared::PlannedScope;
+use crate::domain::checkpoints::storage::Outcome;
 use crate::domain::clock::random_id;
-use crate::domain::storage::Outcome;
 
 /// An entry takes about 200 bytes.
 const THREADS_MAX: u64 = 200_000;

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::domain::Error;
+use crate::domain::batch_error::BatchError;
 use crate::domain::error::Obstacle;
-use crate::domain::storage::BatchError;
 
 /// Serialization failure, deadlock, and a cached plan that a migration made stale.
 const RETRY: [&str; 3] = ["40001", "40P01", "0A000"];

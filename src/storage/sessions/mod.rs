@@ -22,6 +22,7 @@ use moka::sync::Cache;
 
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
+use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::clock::{Micros, random_id};
@@ -31,7 +32,6 @@ use crate::domain::sessions::loading::{EntriesQuery, Loaded};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::{Described, FindDocuments, ListSessions, SessionStorage};
 use crate::domain::sessions::{Content, Document, Session, Stream};
-use crate::domain::storage::BatchError;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 use crate::storage::content::chunk_memory::ChunkMemory;

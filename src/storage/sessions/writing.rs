@@ -6,9 +6,9 @@
 use super::state::{RACED, read_locked};
 use super::statements::statements;
 use super::{SessionEngine, memory_key};
+use crate::domain::batch_error::BatchError;
 use crate::domain::sessions::change::PreparedChange;
 use crate::domain::sessions::ledger::{Batch, Effects, Outcome, settle};
-use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::Access;
 use crate::storage::tokens::owner_macs::secrets_of;

@@ -30,14 +30,15 @@ use self::item_sql::ItemSql;
 use super::sessions::SessionEngine;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
+use crate::domain::checkpoints::storage::CheckpointStorage;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::{Restore, Restored};
 use crate::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, SnapshotStorage, What};
 use crate::domain::snapshots::take::{TakeSnapshot, Taken};
 use crate::domain::snapshots::{Snapshot, SnapshotId};
-use crate::domain::storage::{CheckpointStorage, ThreadStorage};
 use crate::domain::tenants::audit::Act;
+use crate::domain::threads::storage::ThreadStorage;
 use crate::domain::tokens::grants::Action;
 use crate::storage::files::contents::Roots;
 

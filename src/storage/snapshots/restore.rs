@@ -20,8 +20,8 @@ use crate::domain::snapshots::storage::What;
 use crate::domain::snapshots::{
     History, NamespacePart, SNAPSHOT, SessionPart, Snapshot, SnapshotId, ThreadPart,
 };
-use crate::domain::storage::CopyThread;
 use crate::domain::tenants::audit::Act;
+use crate::domain::threads::storage::CopyThread;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, SqlValue, lock_scope};
 use crate::storage::tenants::audit_rows::record;

@@ -18,10 +18,10 @@ use super::log_limit::LogLimit;
 use super::private_files::{FILE_MODE, sibling};
 use super::reserve::Reserve;
 use super::time_limit::TimeLimit;
+use crate::domain::batch_error::BatchError;
 use crate::domain::error::Obstacle;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
-use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::OWN_WORK;
 

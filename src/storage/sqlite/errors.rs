@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::domain::Error;
+use crate::domain::batch_error::BatchError;
 use crate::domain::error::Obstacle;
-use crate::domain::storage::BatchError;
 
 /// SQLite's primary result codes that mean something to a caller.
 const BUSY: i32 = 5;

@@ -7,11 +7,11 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::ThreadId;
-use crate::domain::storage::RetentionStorage;
 use crate::domain::tenants::audit::Act;
 use crate::domain::threads::retention::{
     Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rules,
 };
+use crate::domain::threads::retention_storage::RetentionStorage;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, OWN_WORK, SqlRow, SqlValue};

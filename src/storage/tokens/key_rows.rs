@@ -4,10 +4,10 @@ use async_trait::async_trait;
 
 use super::rights::{Deciding, Held, KEY_COLUMNS, key};
 use crate::domain::Result;
-use crate::domain::storage::KeyStorage;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::domain::tokens::key::Key;
+use crate::domain::tokens::storage::KeyStorage;
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::storage::tenants::audit_rows::record;
 

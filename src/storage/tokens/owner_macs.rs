@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use crate::content::keys::TenantSecret;
+use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::planner::Batch;
-use crate::domain::storage::BatchError;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::SqlValue;
 use crate::storage::sessions::SessionEngine;

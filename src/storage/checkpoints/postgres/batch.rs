@@ -7,9 +7,10 @@ use super::batch_binds::{
     Query, bind_checkpoints, bind_chunks, bind_slots, bind_values, bind_writes, ordinal,
 };
 use super::batch_sql::Shape;
+use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::planner::{Batch, SlotRow, SlotValue, ThreadRow, WriteRow};
 use crate::domain::checkpoints::prepared::PlannedScope;
-use crate::domain::storage::{BatchError, Outcome};
+use crate::domain::checkpoints::storage::Outcome;
 use crate::storage::content::scope_memory::KnownThread;
 use crate::storage::postgres::{PostgresStorage, failure};
 use crate::storage::tokens::owner_macs::{OwnerRow, Secrets, secrets_of_batch};

@@ -15,8 +15,9 @@ use super::batch_binds::{
 };
 use super::batch_sql::Statements;
 use super::lean_sql::{LeanShape, assemble};
+use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::planner::{Batch, SlotValue, ThreadRow};
-use crate::domain::storage::{BatchError, Outcome};
+use crate::domain::checkpoints::storage::Outcome;
 use crate::storage::postgres::PostgresStorage;
 
 /// An entry takes about 200 bytes.

@@ -16,14 +16,15 @@ pub(in crate::storage) mod values;
 use async_trait::async_trait;
 
 use crate::domain::Result;
+use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{Commit, ListQuery, Target};
 use crate::domain::checkpoints::planner::Batch;
 use crate::domain::checkpoints::prepared::Prepared;
-use crate::domain::clock::Micros;
-use crate::domain::storage::{
-    BatchError, CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
+use crate::domain::checkpoints::storage::{
+    CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
 };
+use crate::domain::clock::Micros;
 use crate::storage::checkpoints::prepare::prepare;
 use crate::storage::checkpoints::value_parts::named_in;
 use crate::storage::postgres::PostgresStorage;

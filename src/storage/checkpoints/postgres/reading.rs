@@ -12,7 +12,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Target, View};
 use crate::domain::checkpoints::history::{Base, Chain, Gap, Node};
-use crate::domain::storage::{CheckpointTuple, TargetHistory};
+use crate::domain::checkpoints::storage::{CheckpointTuple, TargetHistory};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::prepare::channel_key;

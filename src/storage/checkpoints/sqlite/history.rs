@@ -10,7 +10,7 @@ use super::views::{self, CheckpointKeys, Tenant};
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::Target;
 use crate::domain::checkpoints::history::{Base, Chain, Gap, Node};
-use crate::domain::storage::TargetHistory;
+use crate::domain::checkpoints::storage::TargetHistory;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::channel_map;

@@ -10,7 +10,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::Target;
 use crate::domain::checkpoints::history::{Chain, channels_without_value};
-use crate::domain::storage::CheckpointTuple;
+use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::tokens::grants::Action;
 use crate::storage::checkpoints::channel_map;
 use crate::storage::checkpoints::prepare::channel_key;

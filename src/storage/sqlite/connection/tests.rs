@@ -38,7 +38,8 @@ async fn what_is_committed_is_on_the_disk() {
 /// As many searches as there are readers would else lock everybody out who has a key.
 #[tokio::test]
 async fn keys_and_readiness_wait_for_no_reader_of_data() {
-    use crate::domain::storage::{CredentialStorage as _, Engine as _};
+    use crate::domain::engine::Engine as _;
+    use crate::domain::tokens::storage::CredentialStorage as _;
     let folder = tempfile::tempdir().unwrap();
     let storage = stored(&folder).await;
     let mut searches = Vec::new();

@@ -11,9 +11,9 @@ use super::chunks::{read_chunks, read_or_make_root};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Part;
 use crate::domain::Result;
+use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::storage::BatchError;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,

@@ -9,7 +9,7 @@ use sqlx::postgres::PgRow;
 
 use super::items::literal;
 use super::writes::Query;
-use crate::domain::storage::BatchError;
+use crate::domain::batch_error::BatchError;
 use crate::domain::store::batch::{ItemBatch, ItemOutcome, ItemRow, PreparedValue};
 use crate::storage::postgres::PostgresStorage;
 

@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::items::literal;
 use super::{declared, puts, vectors};
-use crate::domain::storage::BatchError;
+use crate::domain::batch_error::BatchError;
 use crate::domain::store::batch::{ItemBatch, ItemGroup, ItemOutcome, ItemRow};
 use crate::storage::postgres::{PostgresStorage, failure};
 use crate::storage::store::{memory_key, record_written};

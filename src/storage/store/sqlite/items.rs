@@ -7,10 +7,10 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
+use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::error::Obstacle;
-use crate::domain::storage::BatchError;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,

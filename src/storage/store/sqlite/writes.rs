@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{Executor, Row};
 
 use super::vectors::replace_vectors;
-use crate::domain::storage::BatchError;
+use crate::domain::batch_error::BatchError;
 use crate::domain::store::batch::{ItemBatch, ItemOutcome, ItemRow};
 use crate::domain::store::feed::ChangeKind;
 use crate::storage::sqlite::SqliteStorage;

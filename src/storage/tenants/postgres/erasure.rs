@@ -7,7 +7,7 @@ use sqlx::postgres::PgRow;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
 use crate::domain::scheduling::contention::Contention;
-use crate::domain::storage::ErasureStorage;
+use crate::domain::tenants::erasure::ErasureStorage;
 use crate::domain::tenants::erasure::{More, Receipt, Slice, Stage};
 use crate::domain::{Error, Result};
 use crate::storage::maintenance::postgres::garbage::remove_garbage;

@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteConnection;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
-use crate::domain::storage::ErasureStorage;
+use crate::domain::tenants::erasure::ErasureStorage;
 use crate::domain::tenants::erasure::{More, Receipt, Slice, Stage};
 use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::sessions::removal;

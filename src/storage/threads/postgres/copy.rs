@@ -9,7 +9,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
 use crate::domain::scheduling::contention::Contention;
-use crate::domain::storage::CopyThread;
+use crate::domain::threads::storage::CopyThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::maintenance::resealing::{Change, Cursor, Resealer};

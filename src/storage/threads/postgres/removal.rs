@@ -8,7 +8,7 @@ use sqlx::{Executor, Row};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::history::{Base, Chain};
-use crate::domain::storage::DeleteThread;
+use crate::domain::threads::storage::DeleteThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::checkpoints::base_document::seal_base;

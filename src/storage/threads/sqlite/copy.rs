@@ -12,7 +12,7 @@ use crate::content::parts::Name;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::scheduling::contention::Contention;
-use crate::domain::storage::CopyThread;
+use crate::domain::threads::storage::CopyThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::maintenance::resealing::{Change, Resealer, seal_all_again};

@@ -4,7 +4,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
 use crate::domain::caller::Caller;
-use crate::domain::storage::CopyThread;
+use crate::domain::threads::storage::CopyThread;
 use crate::domain::{Error, Result};
 
 /// None: no such request was answered.

@@ -6,7 +6,7 @@ use super::thread_row::read_thread_row;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::storage::DeleteThread;
+use crate::domain::threads::storage::DeleteThread;
 use crate::domain::tokens::grants::Action;
 use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::sqlite::SqliteStorage;

@@ -1,0 +1,86 @@
+//! Declares the trait of a storage engine as a whole: its name, its upkeep, its encryption and its login roles. Both engines implement all
+//! storage traits of the domain, with the same results; the contract suite checks that.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::clock::Micros;
+use super::doctor::{Examine, Progress, Report};
+use super::error::Result;
+use super::tenants::audit::Act;
+use super::tenants::sql_role::{self, Dropped, NewSqlRole, SqlRole};
+
+#[async_trait]
+pub trait Engine: Send + Sync {
+    /// `postgres` or `sqlite`.
+    fn name(&self) -> &'static str;
+
+    /// How many batches may be written at once.
+    fn lanes(&self) -> usize;
+
+    /// One trivial statement.
+    async fn check_ready(&self) -> Result<()>;
+
+    /// Whether writes succeed: tries one that changes nothing.
+    async fn try_write(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Removes expired idempotency answers and tombstones; safe to run from any number of servers.
+    async fn sweep(&self, now: Micros) -> Result<()>;
+
+    /// How often cold content is to be moved out of the database; None: never.
+    fn moves_content_every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// One round of moving cold content, and of deleting moved content that nothing needs; any number of servers may run it.
+    async fn move_content(&self, _now: Micros) -> Result<()> {
+        Ok(())
+    }
+
+    /// Reads all content that was moved against its names. Answers what is wrong, a sentence each.
+    async fn check_moved_content(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    /// Makes a login role that reads one tenant. `Invalid` where the engine has no roles, or does not let us make one.
+    async fn create_sql_role(&self, _role: &NewSqlRole, _act: &Act) -> Result<()> {
+        Err(sql_role::unsupported())
+    }
+
+    async fn list_sql_roles(&self, _tenant: &str) -> Result<Vec<SqlRole>> {
+        Err(sql_role::unsupported())
+    }
+
+    /// From here on the role reads nothing.
+    async fn drop_sql_role(&self, _tenant: &str, _name: &str, _act: &Act) -> Result<Dropped> {
+        Err(sql_role::unsupported())
+    }
+
+    /// Reads everything and holds it against its digests, in pages, beside whatever else runs, and says meanwhile how far it is.
+    async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report>;
+
+    /// Wraps the secrets of the database with the current master key; two were given. Answers how many were changed.
+    async fn rotate_master_key(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// Makes everything that a tenant has stored unreadable, for ever. False: it has no key, or not any more.
+    async fn destroy_tenant_key(&self, _tenant: &str) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Encrypts what is stored, while no server runs. Answers how many tenants.
+    async fn encrypt_stored(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    /// How many connections of other servers there are, where the engine has no lock that keeps them away.
+    async fn count_other_servers(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    async fn close(&self);
+}
