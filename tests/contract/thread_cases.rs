@@ -4,6 +4,7 @@ contract! {
     thread_details:
         a_created_thread_has_what_was_set_and_keeps_it
         an_update_merges_metadata_and_counts_versions
+        a_repeated_request_is_answered_as_the_first_and_changes_nothing
         only_who_may_write_changes_details
         details_follow_copies_forks_snapshots_and_restores
         deletions_take_details_along

@@ -25,6 +25,7 @@ fn update(thread: &str) -> UpdateThread {
         metadata: None,
         replace_metadata: false,
         if_version: None,
+        idempotency: None,
     }
 }
 
@@ -33,6 +34,7 @@ pub fn create(thread: &str, title: Option<&str>, metadata: Option<&str>) -> Crea
         thread_id: thread_id(thread),
         title: title.map(str::to_owned),
         metadata: metadata.map(str::to_owned),
+        idempotency: None,
         full: None,
     }
 }
@@ -52,6 +54,10 @@ pub async fn thread(h: &Harness, id: &str) -> Option<Thread> {
     h.storage.get_thread(&h.caller, &thread_id(id)).await.unwrap()
 }
 
+async fn is_new(h: &Harness, request: &CreateThread) -> bool {
+    h.storage.create_thread(&h.caller, request).await.unwrap().is_new
+}
+
 async fn shown(h: &Harness, id: &str) -> (Option<String>, String) {
     let Details { title, metadata, .. } = thread(h, id).await.unwrap().details;
     (title, metadata)
@@ -60,7 +66,7 @@ async fn shown(h: &Harness, id: &str) -> (Option<String>, String) {
 pub async fn a_created_thread_has_what_was_set_and_keeps_it(h: Harness) {
     let metadata = r#"{"n": 1.0,"big":1180591620717411303424,"odd":"\ud800\u0000"}"#;
     let asked = create("t", Some("Über alles"), Some(metadata));
-    assert!(h.storage.create_thread(&h.caller, &asked).await.unwrap());
+    assert!(is_new(&h, &asked).await);
     let made = thread(&h, "t").await.unwrap();
     assert_eq!((made.checkpoint_count, made.details.version), (0, 1));
     assert_eq!(made.details.title.as_deref(), Some("Über alles"));
@@ -69,14 +75,14 @@ pub async fn a_created_thread_has_what_was_set_and_keeps_it(h: Harness) {
         r#"{"n":1.0,"big":1180591620717411303424,"odd":"\ud800\u0000"}"#
     );
     let other = create("t", Some("another"), None);
-    assert!(!h.storage.create_thread(&h.caller, &other).await.unwrap(), "it is there");
+    assert!(!is_new(&h, &other).await, "it is there");
     assert_eq!(thread(&h, "t").await.unwrap(), made);
     h.put(Put::new("1").metadata(r#"{"graph_id":"agent"}"#)).await;
     let after = thread(&h, "t").await.unwrap();
     assert_eq!((&after.details, &after.generation), (&made.details, &made.generation));
     assert_eq!((after.created_at, after.checkpoint_count), (made.created_at, 1));
     assert_eq!(after.graph_id.as_deref(), Some("agent"));
-    assert!(h.storage.create_thread(&h.caller, &create("bare", None, None)).await.unwrap());
+    assert!(is_new(&h, &create("bare", None, None)).await);
     assert_eq!(thread(&h, "bare").await.unwrap().details, Details::default());
     let full = Some(Full { resource: THREADS, limit: 1, used: 1 });
     let refused = CreateThread { full, ..create("more", None, None) };
@@ -84,7 +90,7 @@ pub async fn a_created_thread_has_what_was_set_and_keeps_it(h: Harness) {
     assert!(matches!(error, Error::QuotaExceeded(_)), "{error}");
     assert!(thread(&h, "more").await.is_none());
     let there = CreateThread { full, ..create("t", None, None) };
-    assert!(!h.storage.create_thread(&h.caller, &there).await.unwrap());
+    assert!(!is_new(&h, &there).await);
     check_sound(&h).await;
 }
 
@@ -120,6 +126,30 @@ pub async fn an_update_merges_metadata_and_counts_versions(h: Harness) {
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     assert_eq!(shown(&h, "t").await.1, half("a"), "nothing half");
     check_sound(&h).await;
+}
+
+pub async fn a_repeated_request_is_answered_as_the_first_and_changes_nothing(h: Harness) {
+    let key = |digest: u8| Some(("key".to_owned(), [digest; 32]));
+    let asked = CreateThread { idempotency: key(1), ..create("t", Some("One"), None) };
+    assert!(is_new(&h, &asked).await);
+    // Without a name each attempt has another one.
+    let again = CreateThread { thread_id: thread_id("other"), ..asked.clone() };
+    let created = h.storage.create_thread(&h.caller, &again).await.unwrap();
+    assert_eq!((created.thread_id.as_str(), created.is_new), ("t", true));
+    assert!(thread(&h, "other").await.is_none());
+    let change = UpdateThread {
+        metadata: Some(r#"{"a":1}"#.into()),
+        if_version: Some(1),
+        idempotency: Some(("change".to_owned(), [2; 32])),
+        ..update("t")
+    };
+    for _ in 0..2 {
+        h.storage.update_thread(&h.caller, &change).await.unwrap();
+    }
+    assert_eq!(thread(&h, "t").await.unwrap().details.version, 2);
+    let other = UpdateThread { idempotency: key(3), ..change };
+    let error = h.storage.update_thread(&h.caller, &other).await.unwrap_err();
+    assert!(matches!(error, Error::IdempotencyMismatch), "{error}");
 }
 
 pub async fn only_who_may_write_changes_details(h: Harness) {
@@ -195,7 +225,7 @@ pub async fn deletions_take_details_along(h: Harness) {
     let error = h.storage.update_thread(&h.caller, &update("t")).await.unwrap_err();
     assert!(matches!(error, Error::NotFound(_)), "{error}");
     assert!(ids(&h, &having(r#"{"n":1}"#)).await.is_empty());
-    assert!(h.storage.create_thread(&h.caller, &create("t", None, None)).await.unwrap());
+    assert!(is_new(&h, &create("t", None, None)).await);
     let after = thread(&h, "t").await.unwrap();
     assert_eq!((after.details, after.generation), (Details::default(), before.generation));
     assert_eq!(h.count("select count(*) from thread_tombstones").await, 0);

@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::threads::details::ThreadDetailsStorage;
-use threadkeep::domain::threads::details::{CreateThread, Details, UpdateThread};
+use threadkeep::domain::threads::details::{
+    CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
+};
 use threadkeep::domain::threads::thread::Thread;
 
 use crate::memory::Memory;
@@ -12,7 +13,7 @@ use crate::memory::Memory;
 /// The tests of details run on a real engine.
 #[async_trait]
 impl ThreadDetailsStorage for Memory {
-    async fn create_thread(&self, _: &Caller, request: &CreateThread) -> Result<bool> {
+    async fn create_thread(&self, _: &Caller, request: &CreateThread) -> Result<Created> {
         self.called(format!("create_thread {}", request.thread_id))?;
         self.threads.lock().unwrap().push(Thread {
             thread_id: request.thread_id.to_string(),
@@ -28,7 +29,7 @@ impl ThreadDetailsStorage for Memory {
             user_id: None,
             details: Details::of_new(request)?,
         });
-        Ok(true)
+        Ok(Created { thread_id: request.thread_id.to_string(), is_new: true })
     }
 
     async fn update_thread(&self, _: &Caller, request: &UpdateThread) -> Result<()> {

@@ -1,6 +1,7 @@
 //! Defines what people set of a thread: its title and its metadata, and the conditions of a search by them.
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::thread::Thread;
@@ -34,6 +35,18 @@ impl Default for Details {
     }
 }
 
+/// Key and digest of a request: the same pair is answered again as the first time, and changes nothing.
+pub type Idempotency = Option<(String, [u8; 32])>;
+
+/// A thread that is to be made; without an id it gets one.
+#[derive(Debug)]
+pub struct NewThread {
+    pub thread_id: Option<ThreadId>,
+    pub title: Option<String>,
+    pub metadata: Option<String>,
+    pub idempotency: Idempotency,
+}
+
 /// Makes a thread that has no checkpoints yet. Where the thread is there already, nothing changes.
 #[derive(Debug, Clone)]
 pub struct CreateThread {
@@ -41,8 +54,17 @@ pub struct CreateThread {
     pub title: Option<String>,
     /// The exact text of a JSON object.
     pub metadata: Option<String>,
+    pub idempotency: Idempotency,
     /// Set when no thread may be made.
     pub full: Option<Full>,
+}
+
+/// What a creation did.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Created {
+    pub thread_id: String,
+    /// False: it was there.
+    pub is_new: bool,
 }
 
 /// Changes what is kept of a thread. A request without a change moves `updated_at`.
@@ -56,6 +78,7 @@ pub struct UpdateThread {
     pub replace_metadata: bool,
     /// The version that the change is meant for.
     pub if_version: Option<i64>,
+    pub idempotency: Idempotency,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,8 +118,8 @@ impl Words {
 
 #[async_trait]
 pub trait ThreadDetailsStorage: Send + Sync {
-    /// Makes the thread with these details, in one transaction. False: it was there, and stays as it is.
-    async fn create_thread(&self, caller: &Caller, request: &CreateThread) -> Result<bool>;
+    /// Makes the thread with these details, in one transaction, or leaves the one that is there as it is.
+    async fn create_thread(&self, caller: &Caller, request: &CreateThread) -> Result<Created>;
 
     /// Changes the details in one transaction, and moves `updated_at`.
     async fn update_thread(&self, caller: &Caller, request: &UpdateThread) -> Result<()>;
@@ -343,6 +366,7 @@ mod tests {
             metadata: metadata.map(str::to_owned),
             replace_metadata,
             if_version,
+            idempotency: None,
         };
         let first = Details::default()
             .updated(&update(
@@ -373,6 +397,7 @@ mod tests {
             metadata: Some(metadata),
             replace_metadata: false,
             if_version: None,
+            idempotency: None,
         };
         let first = Details::default().updated(&grown(half("a"))).unwrap();
         let error = first.updated(&grown(half("b"))).unwrap_err();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use uuid::Builder;
 
-use super::details::{CreateThread, UpdateThread};
+use super::details::{CreateThread, NewThread, UpdateThread};
 use super::thread::{Lease, LeaseRequest, THREAD, Thread, ThreadPage, ThreadQuery};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
@@ -80,21 +80,21 @@ impl Threads {
     pub async fn create(
         &self,
         caller: &Caller,
-        thread_id: Option<ThreadId>,
-        (title, metadata): (Option<String>, Option<String>),
+        new: NewThread,
         deadline: Micros,
     ) -> Result<(Thread, bool)> {
+        let NewThread { thread_id, title, metadata, idempotency } = new;
         let thread_id = thread_id.map_or_else(|| self.new_id(caller), Ok)?;
         self.may_change(caller, &thread_id, deadline)?;
         let full = self.quotas.threads_full(caller);
-        let request = CreateThread { thread_id, title, metadata, full };
-        let is_created = self.storage.create_thread(caller, &request).await?;
-        let found = self.storage.get_thread(caller, &request.thread_id).await?;
+        let request = CreateThread { thread_id, title, metadata, idempotency, full };
+        let created = self.storage.create_thread(caller, &request).await?;
+        let found = self.storage.get_thread(caller, &ThreadId::new(created.thread_id)?).await?;
         let thread = found.ok_or_else(|| Error::Unavailable {
             detail: "the thread was deleted at the same moment".into(),
             retry_after: Duration::from_millis(100),
         })?;
-        Ok((thread, is_created))
+        Ok((thread, created.is_new))
     }
 
     /// Answers the thread as it is then.

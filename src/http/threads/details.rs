@@ -15,7 +15,8 @@ use crate::domain::Result;
 use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::details::{
-    DetailsFilter, TitleChange, UpdateThread, Words, check_metadata, check_title, contained,
+    DetailsFilter, NewThread, TitleChange, UpdateThread, Words, check_metadata, check_title,
+    contained,
 };
 use crate::domain::threads::thread::{ThreadQuery, TimeRange};
 use crate::domain::time::parse_rfc3339;
@@ -25,25 +26,27 @@ use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::{Exact, Text};
 use crate::http::store::wire::version;
 
+const CREATE: &str = "/v1/threads/create";
+const UPDATE: &str = "/v1/threads/update";
+
 /// Create a thread
 ///
 /// Without checkpoints; its first commit keeps id, title and metadata. Where the thread is there, it is answered as it is. The caller has to be
 /// able to read it, too. Without `thread_id` it gets a new UUID, behind the prefix of a caller who may only write below one.
 #[utoipa::path(
-    post, path = "/v1/threads/create", operation_id = "create_thread", tag = "threads",
+    post, path = CREATE, operation_id = "create_thread", tag = "threads",
     request_body(content = CreateThreadBody, example = json!({"thread_id": "t-1", "title": "Trip to Rome",
         "metadata": {"customer": "acme"}})),
     responses(
         (status = 200, description = "The thread, and whether it was made now", body = CreatedThread),
         (status = 409, description = "`thread_taken`"),
         (status = 413, description = "`quota_exceeded`, `too_large`"),
+        (status = 422, description = "`invalid`, `idempotency_mismatch`"),
     ),
 )]
 pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
-    let NewThread { thread_id, title, metadata } = input;
-    let (thread, created) =
-        app.threads.create(&caller, thread_id, (title, metadata), deadline).await?;
+    let (thread, created) = app.threads.create(&caller, input, deadline).await?;
     reply.with(&CreatedThread { thread: ThreadOut::of(thread)?, created })
 }
 
@@ -51,13 +54,14 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answe
 ///
 /// Its title and metadata. A request without a change moves `updated_at`.
 #[utoipa::path(
-    post, path = "/v1/threads/update", operation_id = "update_thread", tag = "threads",
+    post, path = UPDATE, operation_id = "update_thread", tag = "threads",
     request_body(content = UpdateThreadBody, example = json!({"thread_id": "t-1", "metadata": {"state": "done"}})),
     responses(
         (status = 200, description = "The thread as it is now", body = UpdatedThread),
         (status = 404, description = "`thread_not_found`"),
         (status = 409, description = "`version_conflict`"),
         (status = 413, description = "`too_large`"),
+        (status = 422, description = "`invalid`, `idempotency_mismatch`"),
     ),
 )]
 pub async fn update(State(app): State<Arc<App>>, call: Call<UpdateThread>) -> Answer {
@@ -233,13 +237,6 @@ with_conditions! {
     }
 }
 
-/// A thread that is to be made; without an id it gets one.
-pub struct NewThread {
-    thread_id: Option<ThreadId>,
-    title: Option<String>,
-    metadata: Option<String>,
-}
-
 pub struct SearchThreads(ThreadQuery);
 
 pub struct CountThreads(ThreadQuery);
@@ -247,11 +244,12 @@ pub struct CountThreads(ThreadQuery);
 impl Input for NewThread {
     type Wire<'a> = CreateThreadBody<'a>;
 
-    fn from_wire(wire: CreateThreadBody<'_>, _: &Received) -> Result<Self> {
+    fn from_wire(wire: CreateThreadBody<'_>, received: &Received) -> Result<Self> {
         Ok(Self {
             thread_id: wire.thread_id.map(|it| ThreadId::new(it.0)).transpose()?,
             title: wire.title.map(title).transpose()?,
             metadata: wire.metadata.map(|it| metadata(&it)).transpose()?,
+            idempotency: received.idempotency(CREATE),
         })
     }
 }
@@ -259,7 +257,7 @@ impl Input for NewThread {
 impl Input for UpdateThread {
     type Wire<'a> = UpdateThreadBody<'a>;
 
-    fn from_wire(wire: UpdateThreadBody<'_>, _: &Received) -> Result<Self> {
+    fn from_wire(wire: UpdateThreadBody<'_>, received: &Received) -> Result<Self> {
         if let TitleChange::Set(title) = &wire.title {
             check_title(title)?;
         }
@@ -269,6 +267,7 @@ impl Input for UpdateThread {
             metadata: wire.metadata.map(|it| metadata(&it)).transpose()?,
             replace_metadata: wire.replace_metadata.unwrap_or(false),
             if_version: wire.if_version.map(version).transpose()?,
+            idempotency: received.idempotency(UPDATE),
         })
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Only the copy at one moment differs between the engines ([`SnapshotEngine::copy_now`]).
 
-mod answers;
+pub(in crate::storage) mod answers;
 pub mod archives;
 mod document;
 pub mod encrypting;

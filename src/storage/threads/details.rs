@@ -9,11 +9,11 @@ use super::thread_filter::OwnedThread;
 use crate::content::cipher::AssociatedData;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::clock::{random_hex, random_id};
+use crate::domain::clock::{Clock, random_hex, random_id};
 use crate::domain::json::exact_json;
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::threads::details::{
-    CreateThread, Details, ThreadDetailsStorage, UpdateThread, folded,
+    CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread, folded,
 };
 use crate::domain::threads::thread::THREAD;
 use crate::domain::tokens::grants::Action;
@@ -21,6 +21,7 @@ use crate::domain::{Conflict, Error, Result};
 use crate::storage::content::documents::{open_document, seal_document};
 use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue};
 use crate::storage::sessions::SessionEngine;
+use crate::storage::snapshots::answers;
 use crate::storage::store::projection::project;
 use crate::storage::tokens::owner_macs::OwnerRow;
 
@@ -84,8 +85,9 @@ struct LockedThread {
 
 #[async_trait]
 impl<T: SessionEngine> ThreadDetailsStorage for T {
-    /// Round trips on PostgreSQL: begin, the thread, the tombstone, the thread's row, its scope and holder, the details, commit.
-    async fn create_thread(&self, caller: &Caller, request: &CreateThread) -> Result<bool> {
+    /// Round trips on PostgreSQL: begin, the thread, the tombstone, the thread's row, its scope and holder, the details, commit; two
+    /// more for a request with a key.
+    async fn create_thread(&self, caller: &Caller, request: &CreateThread) -> Result<Created> {
         let secret = self.session_secret(&caller.tenant).await?;
         self.check_room()?;
         let mut contention = Contention::default();
@@ -93,9 +95,9 @@ impl<T: SessionEngine> ThreadDetailsStorage for T {
             let mut access = self.begin_write_for(&caller.tenant).await?;
             let creating = Creating { caller, request, secret: &secret };
             match creating.run(self, access.as_mut()).await {
-                Ok(Some(is_created)) => {
+                Ok(Some(created)) => {
                     access.end().await?;
-                    return Ok(is_created);
+                    return Ok(created);
                 }
                 Ok(None) => drop(access),
                 Err(error) => return Err(error),
@@ -104,7 +106,7 @@ impl<T: SessionEngine> ThreadDetailsStorage for T {
         }
     }
 
-    /// Round trips on PostgreSQL: begin, the thread, its details, the change, commit.
+    /// Round trips on PostgreSQL: begin, the thread, its details, the change, the time, commit; two more for a request with a key.
     async fn update_thread(&self, caller: &Caller, request: &UpdateThread) -> Result<()> {
         let secret = self.session_secret(&caller.tenant).await?;
         self.check_room()?;
@@ -120,6 +122,10 @@ async fn update<T: SessionEngine>(
     (caller, secret): (&Caller, &TenantSecret),
     request: &UpdateThread,
 ) -> Result<()> {
+    let asked = request.idempotency.as_ref();
+    if answers::find::<()>(access, caller, asked).await?.is_some() {
+        return Ok(());
+    }
     let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
     let locked = match lock(engine, access, thread, secret).await {
         // To whoever may write to nothing but what is his, another's thread is not there.
@@ -140,7 +146,7 @@ async fn update<T: SessionEngine>(
         put_details(access, engine.dialect(), (thread.tenant, secret), ids, &after).await?;
     }
     access.rows(&engine.dialect().fill(TOUCH), &key).await?;
-    Ok(())
+    answers::keep(access, caller, asked, &(), Clock::System.now()).await
 }
 
 /// One attempt to create a thread.
@@ -153,6 +159,23 @@ struct Creating<'a> {
 impl Creating<'_> {
     /// None: another server made the thread at the same moment.
     async fn run<T: SessionEngine>(
+        &self,
+        engine: &T,
+        access: &mut dyn Access,
+    ) -> Result<Option<Created>> {
+        let asked = self.request.idempotency.as_ref();
+        if let Some(created) = answers::find(access, self.caller, asked).await? {
+            return Ok(Some(created));
+        }
+        let Some(is_new) = self.make(engine, access).await? else { return Ok(None) };
+        let created = Created { thread_id: self.request.thread_id.to_string(), is_new };
+        let now = Clock::System.now();
+        answers::keep(access, self.caller, asked, &created, now).await?;
+        Ok(Some(created))
+    }
+
+    /// Whether it made the thread. None: another server made it at the same moment.
+    async fn make<T: SessionEngine>(
         &self,
         engine: &T,
         access: &mut dyn Access,

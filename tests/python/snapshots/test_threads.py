@@ -8,6 +8,7 @@ from threadkeep import AsyncClient, Client
 from threadkeep.errors import InvalidError, NotFoundError, TooLargeError, VersionConflictError
 
 from snapshots.world import World, config
+from support.proxy import Proxy
 from support.server import Server
 
 ODD: dict[str, Any] = {"n": 1.0, "big": 2**70, "none": None, "list": [1, {"a": True}], "ü": "\x00"}
@@ -54,6 +55,17 @@ def test_a_saver_goes_on_with_a_thread_that_was_made_before(world: World) -> Non
     assert (thread.title, thread.metadata) == ("A title", {"a": 1})
     assert thread.checkpoint_count > 0
     assert (thread.created_at, thread.generation) == (made.created_at, made.generation)
+
+
+def test_lost_replies_do_it_once(client: Client, proxy: Proxy, api_key: str) -> None:
+    far = Client(proxy.url, api_key=api_key).threads
+    proxy.lose(1)
+    made = far.create(title="One")
+    assert made.created
+    assert client.threads.count() == 1
+    proxy.lose(1)
+    assert far.update(made.thread.thread_id, metadata={"a": 1}, if_version=1).version == 2
+    assert proxy.lost == 2
 
 
 def test_pages_and_the_asynchronous_client(server: Server, api_key: str) -> None:

@@ -84,7 +84,7 @@ export class Threads {
       title: title === undefined ? undefined : wellFormed(title, "title"),
       metadata: metadata && exact(metadata, "metadata"),
     };
-    return createdThread(await this.#calls.with(options).write("/v1/threads/create", body));
+    return createdThread(await this.#calls.with(options).once("/v1/threads/create", body));
   }
 
   /** Change title and metadata; the thread as it is then. NotFoundError; VersionConflictError where the version is not `ifVersion`. */
@@ -97,7 +97,7 @@ export class Threads {
       replace_metadata: options.replaceMetadata,
       if_version: options.ifVersion,
     };
-    const answer = await this.#calls.with(options).write("/v1/threads/update", body);
+    const answer = await this.#calls.with(options).once("/v1/threads/update", body);
     return updatedThread(answer).thread;
   }
 

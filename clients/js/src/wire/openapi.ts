@@ -12012,6 +12012,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -12045,7 +12047,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
@@ -12434,6 +12436,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string;
                 /** @description A write that is not begun within this time after its arrival is refused */
                 "Threadkeep-Budget-Ms"?: number;
             };
@@ -12468,7 +12472,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];

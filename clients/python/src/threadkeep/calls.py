@@ -121,9 +121,9 @@ def post(path: str, body: Mapping[str, Any], *, nullable: Collection[str] = ()) 
         raise InvalidError(f"the request cannot be encoded: {error}") from error
 
 
-def once(path: str, body: Mapping[str, Any]) -> Request:
-    """A write that takes effect once, however often it is sent."""
-    return post(path, body)._replace(idempotency_key=uuid.uuid4().hex)
+def once(path: str, body: Mapping[str, Any], *, nullable: Collection[str] = ()) -> Request:
+    """A write that takes effect once, however often it is sent. Else as `post`."""
+    return post(path, body, nullable=nullable)._replace(idempotency_key=uuid.uuid4().hex)
 
 
 def get(path: str, query: Mapping[str, Any] | None = None) -> Request:

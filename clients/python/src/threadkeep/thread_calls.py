@@ -179,7 +179,7 @@ class Threads:
         return count_of(self._connection.call(request, is_write=False))
 
     def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        request = calls.post(path, body, nullable=("title",) if path == UPDATE else ())
+        request = calls.once(path, body, nullable=("title",) if path == UPDATE else ())
         return self._connection.call(request, is_write=True)
 
 
@@ -233,5 +233,5 @@ class AsyncThreads:
         return count_of(await self._connection.acall(request, is_write=False))
 
     async def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        request = calls.post(path, body, nullable=("title",) if path == UPDATE else ())
+        request = calls.once(path, body, nullable=("title",) if path == UPDATE else ())
         return await self._connection.acall(request, is_write=True)
