@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::json::exact_json;
-use threadkeep::domain::threads::details::{DetailsFilter, Words, contained};
+use threadkeep::domain::threads::details_filter::{DetailsFilter, Words, contained};
 use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort, TimeRange};
 
 use crate::commands::Put;

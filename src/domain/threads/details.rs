@@ -1,21 +1,16 @@
-//! Defines what people set of a thread: its title and its metadata, and the conditions of a search by them.
+//! Defines what people set of a thread: its title and its metadata, and their changes.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::thread::Thread;
 use crate::domain::caller::Caller;
 use crate::domain::error::{Conflict, Error, Result};
-use crate::domain::json::filter::{Field, Filter, Test};
 use crate::domain::json::{exact_fields, exact_json};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
 use crate::domain::tenants::quotas::Full;
 
-const METADATA: &str = "metadata";
-/// Fields that the metadata of checkpoints gives a thread, too.
-pub const LABELS: [&str; 3] = ["graph_id", "assistant_id", "user_id"];
+pub const METADATA: &str = "metadata";
 /// The exact text of metadata that nobody has set.
 pub const NO_METADATA: &str = "{}";
 
@@ -89,33 +84,6 @@ pub enum TitleChange {
     Set(String),
 }
 
-/// Conditions of a search that look at the details of threads.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DetailsFilter {
-    /// What the metadata has to contain, field by field, as [`contained`] reads it.
-    pub metadata: Vec<Filter>,
-    /// What the title has to have in it, or the id has to begin with.
-    pub words: Option<Words>,
-}
-
-/// A text that a title is searched for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Words {
-    /// As the caller wrote it.
-    pub text: String,
-    /// In small letters, as titles are compared.
-    pub folded: String,
-}
-
-impl Words {
-    /// # Errors
-    /// 422 for NUL, an empty or an over-long text.
-    pub fn new(text: String) -> Result<Self> {
-        names::check("q", &text, LIMITS.title_bytes_max, false)?;
-        Ok(Self { folded: folded(&text), text })
-    }
-}
-
 #[async_trait]
 pub trait ThreadDetailsStorage: Send + Sync {
     /// Makes the thread with these details, in one transaction, or leaves the one that is there as it is.
@@ -184,11 +152,6 @@ impl Details {
     }
 }
 
-/// The title in the form that searches compare.
-pub fn folded(text: &str) -> String {
-    text.to_lowercase()
-}
-
 /// # Errors
 /// 422 for NUL or an over-long text.
 pub fn check_title(title: &str) -> Result<()> {
@@ -218,145 +181,9 @@ fn too_large() -> Error {
     Error::TooLarge { field: METADATA.into(), limit: LIMITS.thread_metadata_bytes_max }
 }
 
-/// Conditions that a document contains another: objects field by field, lists and scalars as a whole.
-///
-/// # Errors
-/// 422 for text that is no JSON object, or has more values than a filter has conditions.
-pub fn contained(text: &[u8]) -> Result<Vec<Filter>> {
-    check_metadata(text)?;
-    let wanted = exact_json::parse(METADATA, text)?;
-    exact_json::check_wanted(METADATA, &wanted)?;
-    let Value::Object(fields) = wanted else { return Ok(Vec::new()) };
-    let field = |(name, value): (String, Value)| {
-        Filter::Field(Field { name, path: Vec::new() }, contains_value(value))
-    };
-    Ok(fields.into_iter().map(field).collect())
-}
-
-/// Whether a condition of [`contained`] is on one of [`LABELS`].
-pub fn is_label(condition: &Filter) -> bool {
-    matches!(condition, Filter::Field(field, _) if LABELS.contains(&field.name.as_str()))
-}
-
-fn contains_value(wanted: Value) -> Test {
-    match wanted {
-        Value::Object(fields) => {
-            let tests = fields.into_iter().map(|(name, it)| (name, contains_value(it)));
-            Test::Fields(tests.collect())
-        }
-        whole => Test::Equal(whole),
-    }
-}
-
-impl DetailsFilter {
-    /// Whether it asks for a field that checkpoints say something of, too.
-    pub fn asks_labels(&self) -> bool {
-        self.metadata.iter().any(is_label)
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.metadata.is_empty() && self.words.is_none()
-    }
-
-    /// # Errors
-    /// `Integrity` for stored metadata that is no JSON object.
-    pub fn matches(&self, thread: &Thread) -> Result<bool> {
-        let has_words = self.words.as_ref().is_none_or(|words| {
-            let title = thread.details.title.as_deref().map(folded);
-            title.is_some_and(|it| it.contains(&words.folded))
-                || thread.thread_id.starts_with(&words.text)
-        });
-        if !has_words || self.metadata.is_empty() {
-            return Ok(has_words);
-        }
-        let metadata = thread.parsed_metadata()?;
-        Ok(self.metadata.iter().all(|it| it.matches(&metadata)))
-    }
-}
-
-impl Thread {
-    /// The metadata that callers see: what checkpoints say, with what people set in front of it. Exact text.
-    ///
-    /// # Errors
-    /// `Integrity` for stored metadata that is no JSON object.
-    pub fn shown_metadata(&self) -> Result<String> {
-        let said = [&self.graph_id, &self.assistant_id, &self.user_id];
-        let labels = LABELS.into_iter().zip(said).filter_map(|(name, it)| {
-            let label = it.as_deref().map(Value::from)?;
-            Some((name.to_owned(), label))
-        });
-        let labels: Map<String, Value> = labels.collect();
-        if labels.is_empty() {
-            return Ok(self.details.metadata.clone());
-        }
-        let labels = Value::Object(labels).to_string();
-        exact_fields::merge(labels.as_bytes(), self.details.metadata.as_bytes())
-    }
-
-    fn parsed_metadata(&self) -> Result<Value> {
-        let damaged = |_| Error::Integrity("the metadata of a thread is no JSON".into());
-        exact_json::parse(METADATA, self.shown_metadata()?.as_bytes()).map_err(damaged)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn thread(metadata: &str) -> Thread {
-        let details = Details { metadata: metadata.into(), ..Details::default() };
-        Thread {
-            thread_id: "t-1".into(),
-            created_at: 0,
-            updated_at: 0,
-            last_step: None,
-            checkpoint_count: 0,
-            size_bytes: 0,
-            generation: String::new(),
-            owner: None,
-            graph_id: Some("agent".into()),
-            assistant_id: None,
-            user_id: None,
-            details,
-        }
-    }
-
-    fn has(metadata: &str, wanted: &str) -> bool {
-        let filter = DetailsFilter { metadata: contained(wanted.as_bytes()).unwrap(), words: None };
-        filter.matches(&thread(metadata)).unwrap()
-    }
-
-    #[test]
-    fn objects_are_contained_field_by_field_and_lists_as_a_whole() {
-        for (metadata, wanted, is_contained) in [
-            (r#"{"a":1}"#, r#"{"a":1.0}"#, true),
-            (r#"{"a":1}"#, r#"{"a":"1"}"#, false),
-            (r#"{"a":1}"#, r#"{"a":true}"#, false),
-            (r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":1}}"#, true),
-            (r#"{"a":{"b":1}}"#, r#"{"a":{}}"#, true),
-            (r#"{"a":1}"#, r#"{"a":{}}"#, false),
-            (r#"{"a":[1,2]}"#, r#"{"a":[1]}"#, false),
-            (r#"{"a":[1,2]}"#, r#"{"a":[1,2]}"#, true),
-            (r#"{"a":[{"b":1,"c":2}]}"#, r#"{"a":[{"b":1}]}"#, false),
-            (r#"{"a":null}"#, r#"{"a":null}"#, true),
-            ("{}", r#"{"a":null}"#, false),
-            (r#"{"a":1180591620717411303424}"#, r#"{"a":1180591620717411303424}"#, true),
-            (r#"{"a":1180591620717411303424}"#, r#"{"a":1180591620717411303425}"#, false),
-            (r#"{"a":"\ud800"}"#, r#"{"a":"\ud801"}"#, false),
-            ("{}", "{}", true),
-        ] {
-            assert_eq!(has(metadata, wanted), is_contained, "{metadata} {wanted}");
-        }
-    }
-
-    #[test]
-    fn what_people_set_wins_over_what_checkpoints_say() {
-        assert!(has("{}", r#"{"graph_id":"agent"}"#));
-        assert!(!has(r#"{"graph_id":"mine"}"#, r#"{"graph_id":"agent"}"#));
-        assert!(has(r#"{"graph_id":"mine"}"#, r#"{"graph_id":"mine"}"#));
-        let shown = thread(r#"{"a": 1.0}"#).shown_metadata().unwrap();
-        assert_eq!(shown, r#"{"graph_id":"agent","a":1.0}"#);
-    }
 
     #[test]
     fn a_change_keeps_what_it_does_not_name() {

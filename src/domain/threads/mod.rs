@@ -1,6 +1,8 @@
 //! Defines threads and their retention, and runs the calls on them.
 
 pub mod details;
+pub mod details_filter;
+mod matching;
 pub mod retention;
 pub mod retention_policies;
 pub mod retention_storage;

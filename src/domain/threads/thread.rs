@@ -1,9 +1,10 @@
 //! Defines threads: the facts about a conversation without its values, and the lease on it.
 
-use super::details::{Details, DetailsFilter};
+use super::details::Details;
 use crate::domain::clock::Micros;
 use crate::domain::names::{LeaseHolder, ThreadId};
 use crate::domain::tenants::quotas::Full;
+use crate::domain::threads::details_filter::DetailsFilter;
 
 /// What is not there, in errors.
 pub const THREAD: &str = "the thread";

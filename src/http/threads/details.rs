@@ -15,9 +15,9 @@ use crate::domain::Result;
 use crate::domain::limits::{LIMITS, at_most};
 use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::details::{
-    DetailsFilter, NewThread, TitleChange, UpdateThread, Words, check_metadata, check_title,
-    contained,
+    NewThread, TitleChange, UpdateThread, check_metadata, check_title,
 };
+use crate::domain::threads::details_filter::{DetailsFilter, Words, contained};
 use crate::domain::threads::thread::{ThreadQuery, TimeRange};
 use crate::domain::time::parse_rfc3339;
 use crate::http::checkpoints::reading::limit;

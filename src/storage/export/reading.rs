@@ -20,7 +20,7 @@ use crate::storage::content::documents::open_documents;
 use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page, rows_named};
 use crate::storage::maintenance::doctor::read_map;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
-use crate::storage::threads::details::open as open_details;
+use crate::storage::threads::details_document::open as open_details;
 use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// Values that are in memory at one time, put together; a larger one is alone.

@@ -14,7 +14,7 @@ use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow, of_chunk};
 use crate::storage::content::documents::{BASE_PREFIX_BYTES, DOCUMENTS_PREFIX_BYTES};
 use crate::storage::db::access::{Access, Accessible, Dialect, Source, SqlRow, SqlValue, page};
-use crate::storage::threads::details::details_at;
+use crate::storage::threads::details_document::details_at;
 
 /// Rows that one statement changes. Lists are filled up to it, so that the text of a statement stays the same.
 const ROWS_TOGETHER: usize = 64;

@@ -1,6 +1,7 @@
 //! Stores threads: their listing, copies, leases, retention and size.
 
 pub mod details;
+pub mod details_document;
 pub mod policies;
 pub mod policy_rows;
 pub mod postgres;

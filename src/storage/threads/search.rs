@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 
-use super::details;
+use super::details_document;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
@@ -185,7 +185,7 @@ impl DetailsColumns<'_> {
             (None, _) => Ok(Some(Details::default())),
             (Some(_), None) => Ok(None),
             (Some(version), Some(document)) => {
-                details::open(secret, self.scope_id, version, document).map(Some)
+                details_document::open(secret, self.scope_id, version, document).map(Some)
             }
         }
     }
@@ -206,7 +206,7 @@ pub fn with_details(columns: &str, page: &str, probe: &str, order: &str) -> Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::threads::details::{DetailsFilter, contained};
+    use crate::domain::threads::details_filter::{DetailsFilter, contained};
 
     /// So many threads, of which every second one has the metadata that is asked for.
     struct Numbered(usize);

@@ -4,7 +4,8 @@ use super::{TenantScan, size};
 use crate::domain::doctor::{Noun, Report, State};
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Source, SqlRow, SqlValue, page};
-use crate::storage::threads::details::{DetailsRow, PUT, open};
+use crate::storage::threads::details::PUT;
+use crate::storage::threads::details_document::{DetailsRow, open};
 
 /// Rows of keys that no thread has are stray rows.
 const DETAILS: Source<'static> = Source {

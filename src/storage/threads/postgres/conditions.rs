@@ -9,7 +9,7 @@ use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Postgres, Row};
 
 use crate::domain::json::filter::{Filter, Test};
-use crate::domain::threads::details::is_label;
+use crate::domain::threads::details_filter::is_label;
 use crate::domain::threads::thread::{ThreadQuery, ThreadSort};
 use crate::storage::postgres::TENANT_IN_INDEX;
 use crate::storage::store::postgres::filter::{Bind, Condition, MARKED};

@@ -1,0 +1,113 @@
+//! Holds conditions on details against a thread, with the metadata that callers see.
+
+use serde_json::{Map, Value};
+
+use super::details::METADATA;
+use super::details_filter::{DetailsFilter, LABELS, folded};
+use super::thread::Thread;
+use crate::domain::error::{Error, Result};
+use crate::domain::json::{exact_fields, exact_json};
+
+impl DetailsFilter {
+    /// # Errors
+    /// `Integrity` for stored metadata that is no JSON object.
+    pub fn matches(&self, thread: &Thread) -> Result<bool> {
+        let has_words = self.words.as_ref().is_none_or(|words| {
+            let title = thread.details.title.as_deref().map(folded);
+            title.is_some_and(|it| it.contains(&words.folded))
+                || thread.thread_id.starts_with(&words.text)
+        });
+        if !has_words || self.metadata.is_empty() {
+            return Ok(has_words);
+        }
+        let metadata = thread.parsed_metadata()?;
+        Ok(self.metadata.iter().all(|it| it.matches(&metadata)))
+    }
+}
+
+impl Thread {
+    /// The metadata that callers see: what checkpoints say, with what people set in front of it. Exact text.
+    ///
+    /// # Errors
+    /// `Integrity` for stored metadata that is no JSON object.
+    pub fn shown_metadata(&self) -> Result<String> {
+        let said = [&self.graph_id, &self.assistant_id, &self.user_id];
+        let labels = LABELS.into_iter().zip(said).filter_map(|(name, it)| {
+            let label = it.as_deref().map(Value::from)?;
+            Some((name.to_owned(), label))
+        });
+        let labels: Map<String, Value> = labels.collect();
+        if labels.is_empty() {
+            return Ok(self.details.metadata.clone());
+        }
+        let labels = Value::Object(labels).to_string();
+        exact_fields::merge(labels.as_bytes(), self.details.metadata.as_bytes())
+    }
+
+    fn parsed_metadata(&self) -> Result<Value> {
+        let damaged = |_| Error::Integrity("the metadata of a thread is no JSON".into());
+        exact_json::parse(METADATA, self.shown_metadata()?.as_bytes()).map_err(damaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::threads::details::Details;
+    use crate::domain::threads::details_filter::contained;
+
+    fn thread(metadata: &str) -> Thread {
+        let details = Details { metadata: metadata.into(), ..Details::default() };
+        Thread {
+            thread_id: "t-1".into(),
+            created_at: 0,
+            updated_at: 0,
+            last_step: None,
+            checkpoint_count: 0,
+            size_bytes: 0,
+            generation: String::new(),
+            owner: None,
+            graph_id: Some("agent".into()),
+            assistant_id: None,
+            user_id: None,
+            details,
+        }
+    }
+
+    fn has(metadata: &str, wanted: &str) -> bool {
+        let filter = DetailsFilter { metadata: contained(wanted.as_bytes()).unwrap(), words: None };
+        filter.matches(&thread(metadata)).unwrap()
+    }
+
+    #[test]
+    fn objects_are_contained_field_by_field_and_lists_as_a_whole() {
+        for (metadata, wanted, is_contained) in [
+            (r#"{"a":1}"#, r#"{"a":1.0}"#, true),
+            (r#"{"a":1}"#, r#"{"a":"1"}"#, false),
+            (r#"{"a":1}"#, r#"{"a":true}"#, false),
+            (r#"{"a":{"b":1,"c":2}}"#, r#"{"a":{"b":1}}"#, true),
+            (r#"{"a":{"b":1}}"#, r#"{"a":{}}"#, true),
+            (r#"{"a":1}"#, r#"{"a":{}}"#, false),
+            (r#"{"a":[1,2]}"#, r#"{"a":[1]}"#, false),
+            (r#"{"a":[1,2]}"#, r#"{"a":[1,2]}"#, true),
+            (r#"{"a":[{"b":1,"c":2}]}"#, r#"{"a":[{"b":1}]}"#, false),
+            (r#"{"a":null}"#, r#"{"a":null}"#, true),
+            ("{}", r#"{"a":null}"#, false),
+            (r#"{"a":1180591620717411303424}"#, r#"{"a":1180591620717411303424}"#, true),
+            (r#"{"a":1180591620717411303424}"#, r#"{"a":1180591620717411303425}"#, false),
+            (r#"{"a":"\ud800"}"#, r#"{"a":"\ud801"}"#, false),
+            ("{}", "{}", true),
+        ] {
+            assert_eq!(has(metadata, wanted), is_contained, "{metadata} {wanted}");
+        }
+    }
+
+    #[test]
+    fn what_people_set_wins_over_what_checkpoints_say() {
+        assert!(has("{}", r#"{"graph_id":"agent"}"#));
+        assert!(!has(r#"{"graph_id":"mine"}"#, r#"{"graph_id":"agent"}"#));
+        assert!(has(r#"{"graph_id":"mine"}"#, r#"{"graph_id":"mine"}"#));
+        let shown = thread(r#"{"a": 1.0}"#).shown_metadata().unwrap();
+        assert_eq!(shown, r#"{"graph_id":"agent","a":1.0}"#);
+    }
+}

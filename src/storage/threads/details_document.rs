@@ -1,0 +1,120 @@
+//! Seals and opens titles and metadata of threads, and makes the columns that searches look at.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::content::cipher::AssociatedData;
+use crate::content::keys::TenantSecret;
+use crate::domain::json::exact_json;
+use crate::domain::threads::details::Details;
+use crate::domain::threads::details_filter::folded;
+use crate::domain::{Error, Result};
+use crate::storage::content::documents::{open_document, seal_document};
+use crate::storage::db::sql_row::SqlValue;
+use crate::storage::store::projection::project;
+
+/// What the sealed column holds.
+#[derive(Serialize, Deserialize)]
+struct Document<'a> {
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    title: Option<String>,
+    #[serde(borrow)]
+    metadata: &'a RawValue,
+}
+
+/// The columns behind the key of a row.
+pub struct DetailsRow {
+    version: i64,
+    document: Vec<u8>,
+    projection: String,
+    has_marks: bool,
+    title_folded: String,
+}
+
+impl DetailsRow {
+    /// Where content is encrypted, only the document says anything.
+    ///
+    /// # Errors
+    /// `Integrity` for metadata that is no JSON.
+    pub fn new(
+        tenant: &str,
+        secret: &TenantSecret,
+        scope_id: i64,
+        details: &Details,
+    ) -> Result<Self> {
+        let document = seal(secret, scope_id, details)?;
+        let mut row = Self {
+            version: details.version,
+            document,
+            projection: String::new(),
+            has_marks: false,
+            title_folded: String::new(),
+        };
+        if secret.cipher().is_none() {
+            let parsed = exact_json::parse("metadata", details.metadata.as_bytes())?;
+            (row.projection, row.has_marks) = project(tenant, &parsed);
+            row.title_folded = details.title.as_deref().map(folded).unwrap_or_default();
+        }
+        Ok(row)
+    }
+
+    /// Whether these are the columns beside the document: the projection, whether it has marks, the folded title.
+    pub fn is_shown_as(
+        &self,
+        (projection, has_marks, title): (Option<&str>, bool, Option<&str>),
+        has_projection: bool,
+    ) -> bool {
+        // A database writes JSON in its own form.
+        let parsed = |text: &str| exact_json::parse("projection", text.as_bytes());
+        let is_projected = match projection {
+            Some(text) => matches!(
+                (parsed(text), parsed(&self.projection)),
+                (Ok(shown), Ok(expected)) if exact_json::equal(&shown, &expected)
+            ),
+            None => !has_projection || self.projection.is_empty(),
+        };
+        is_projected
+            && has_marks == self.has_marks
+            && title.unwrap_or_default() == self.title_folded
+    }
+
+    /// Binds $3 to $7 of [`PUT`].
+    pub fn cells(self) -> [SqlValue; 5] {
+        [
+            self.version.into(),
+            SqlValue::Bytes(self.document),
+            SqlValue::Text(self.projection),
+            self.has_marks.into(),
+            SqlValue::Text(self.title_folded),
+        ]
+    }
+}
+
+/// Binds the details to the scope. Copies of one owner share it, and what they copied.
+pub fn details_at<R>(scope_id: i64, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
+    act(AssociatedData { scope_id, noun: "thread details", row: &[] })
+}
+
+fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u8>> {
+    let metadata = serde_json::from_str(&details.metadata).map_err(|_| damaged())?;
+    let document = Document { title: details.title.clone(), metadata };
+    let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
+    Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())
+}
+
+/// # Errors
+/// `Integrity` when the stored bytes are damaged.
+pub fn open(
+    secret: &TenantSecret,
+    scope_id: i64,
+    version: i64,
+    document: &[u8],
+) -> Result<Details> {
+    let json = details_at(scope_id, |aad| open_document(secret, aad, document))?;
+    let document: Document<'_> = serde_json::from_slice(&json).map_err(|_| damaged())?;
+    Ok(Details { version, title: document.title, metadata: document.metadata.get().to_owned() })
+}
+
+fn damaged() -> Error {
+    Error::Integrity("the title and metadata of a thread are damaged".into())
+}
