@@ -96,7 +96,7 @@ impl Side {
             encryption,
         })
         .await?;
-        let queue = GroupCommit::start(&storage, &Arc::new(Clock::System));
+        let queue = GroupCommit::start(storage.clone(), &Arc::new(Clock::System));
         let (puts, gets, preparations) = (Vec::new(), Vec::new(), Vec::new());
         Ok(Self { storage, queue, puts, gets, preparations })
     }

@@ -108,7 +108,7 @@ async fn measure(
     mode: Mode,
 ) -> Result<(f64, f64), Failure> {
     let clock = Arc::new(Clock::System);
-    let queue = Arc::new(GroupCommit::start(storage, &clock));
+    let queue = Arc::new(GroupCommit::start(Arc::<dyn Storage>::clone(storage), &clock));
     let end = Instant::now() + Duration::from_secs(seconds);
     let done = Arc::new(AtomicU64::new(0));
     let tasks = (0..callers).map(|_| {

@@ -162,28 +162,30 @@ impl App {
     ) -> Result<Self> {
         let Outside { issuers, embedder, browsers, agentrail_other_user } = outside.into();
         let Settings { memory, retention_interval, audit_keep_days, rates, keyless } = settings;
-        let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&storage);
-        let acts: Arc<dyn AuditStorage> = Arc::<dyn Storage>::clone(&storage);
+        // Each service takes it as the storage of its noun.
+        let of_noun = || Arc::<dyn Storage>::clone(&storage);
+        let credentials: Arc<dyn CredentialStorage> = of_noun();
+        let acts: Arc<dyn AuditStorage> = of_noun();
         let authenticator =
             Authenticator::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
         let authenticator = Arc::new(authenticator.await?.reopening(keyless));
-        let commits = Arc::new(GroupCommit::start(&storage, &clock));
-        let item_commits = Arc::new(ItemCommit::start(&storage, &clock));
-        let session_commits = Arc::new(SessionCommit::start(&storage, &clock));
-        let feeds = Feeds::new(Arc::clone(&storage), Arc::clone(&clock), item_commits.written());
+        let commits = Arc::new(GroupCommit::start(of_noun(), &clock));
+        let item_commits = Arc::new(ItemCommit::start(of_noun(), &clock));
+        let session_commits = Arc::new(SessionCommit::start(of_noun(), &clock));
+        let feeds = Feeds::new(of_noun(), Arc::clone(&clock), item_commits.written());
         let feeds = Arc::new(feeds);
-        let quotas = Quotas::load(Arc::clone(&storage), Arc::clone(&clock), rates).await?;
+        let quotas = Quotas::load(of_noun(), Arc::clone(&clock), rates).await?;
         let quotas = Arc::new(quotas);
-        let settings_of = NamespaceSettings::load(Arc::clone(&storage), Arc::clone(&clock));
+        let settings_of = NamespaceSettings::load(of_noun(), Arc::clone(&clock));
         let namespace_settings = Arc::new(settings_of.await?);
         let declared = Arc::clone(&namespace_settings);
-        let walks = WordWalks::new(Arc::clone(&storage), declared, Arc::clone(&clock));
-        let refusals = Refusals::new(Arc::clone(&storage), Arc::clone(&clock), audit_keep_days);
+        let walks = WordWalks::new(of_noun(), declared, Arc::clone(&clock));
+        let refusals = Refusals::new(of_noun(), Arc::clone(&clock), audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
-        let (swept, now) = (Arc::clone(&storage), Arc::clone(&clock));
-        let sweeper = Sweeper::new(swept, now, retention_interval, Arc::clone(&wake));
-        let writes = Arc::new(WriteHealth::new(Arc::clone(&storage)));
+        let now = Arc::clone(&clock);
+        let sweeper = Sweeper::new(of_noun(), now, retention_interval, Arc::clone(&wake));
+        let writes = Arc::new(WriteHealth::new(of_noun()));
         let mut background = vec![
             tokio::spawn(Arc::clone(&writes).run()),
             tokio::spawn(sweeper.run()),
@@ -203,7 +205,7 @@ impl App {
         let indexer = Arc::new(Notify::new());
         background.extend(index(&storage, &clock, &embedder, &indexer));
         let items = Items::new(
-            Arc::clone(&storage),
+            of_noun(),
             Arc::clone(&item_commits),
             Arc::clone(&clock),
             Arc::clone(&quotas),
@@ -212,23 +214,23 @@ impl App {
         let items = Arc::new(items.with_embeddings(embedder, indexer));
         Ok(Self {
             checkpoints: Checkpoints::new(
-                Arc::clone(&storage),
+                of_noun(),
                 Arc::clone(&commits),
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
             ),
-            threads: Threads::new(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&quotas)),
-            erasures: Erasures::new(Arc::clone(&storage), Arc::clone(&clock)),
-            audit: Audit::new(Arc::clone(&storage)),
-            files: Files::new(Arc::clone(&items), MEMORY_BYTES),
-            raw_files: RawFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
-            uploads: Uploads::new(Arc::clone(&storage), Arc::clone(&quotas), Arc::clone(&clock)),
-            drive: DriveFiles::new(Arc::clone(&storage), Arc::clone(&items), Arc::clone(&clock)),
+            threads: Threads::new(of_noun(), Arc::clone(&clock), Arc::clone(&quotas)),
+            erasures: Erasures::new(of_noun(), Arc::clone(&clock)),
+            audit: Audit::new(of_noun()),
+            files: Files::new(of_noun(), Arc::clone(&items), MEMORY_BYTES),
+            raw_files: RawFiles::new(of_noun(), Arc::clone(&items), Arc::clone(&clock)),
+            uploads: Uploads::new(of_noun(), Arc::clone(&quotas), Arc::clone(&clock)),
+            drive: DriveFiles::new(of_noun(), Arc::clone(&items), Arc::clone(&clock)),
             browsers,
             agentrail_other_user,
             items,
             sessions: Sessions::new(
-                Arc::clone(&storage),
+                of_noun(),
                 Arc::clone(&session_commits),
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
@@ -239,7 +241,7 @@ impl App {
             feeds,
             quotas,
             refusals,
-            policies: Policies::new(Arc::clone(&storage), Arc::clone(&clock), wake),
+            policies: Policies::new(of_noun(), Arc::clone(&clock), wake),
             tokens: Tokens::new(credentials, acts, Arc::clone(&authenticator), Arc::clone(&clock)),
             storage,
             writes,
@@ -290,17 +292,18 @@ fn index(
     embedder: &Embedder,
     wake: &Arc<Notify>,
 ) -> Option<JoinHandle<()>> {
-    let (storage, clock, wake) = (Arc::clone(storage), Arc::clone(clock), Arc::clone(wake));
+    let storage = Arc::<dyn Storage>::clone(storage);
+    let (clock, wake) = (Arc::clone(clock), Arc::clone(wake));
     let embeddings = Arc::clone(embedder.get()?);
     Some(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()))
 }
 
 fn snapshots(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Snapshots {
-    Snapshots::new(Arc::clone(storage), Arc::clone(clock), Arc::clone(quotas))
+    Snapshots::new(Arc::<dyn Storage>::clone(storage), Arc::clone(clock), Arc::clone(quotas))
 }
 
 fn archives(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Archives {
-    Archives::new(Arc::clone(storage), Arc::clone(quotas), Arc::clone(clock))
+    Archives::new(Arc::<dyn Storage>::clone(storage), Arc::clone(quotas), Arc::clone(clock))
 }
 
 async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>, writes: Arc<WriteHealth>) {

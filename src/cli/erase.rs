@@ -10,6 +10,7 @@ use crate::config::Erase;
 use crate::domain::Result;
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
+use crate::domain::storage::Storage;
 use crate::domain::tenants::audit::COMMAND_LINE;
 use crate::domain::tenants::erasure::Erasures;
 
@@ -17,7 +18,7 @@ use crate::domain::tenants::erasure::Erasures;
 pub(super) async fn run(command: Erase) -> Result<()> {
     check_tenant(&command.tenant)?;
     let storage = open_existing(&command.database, None).await?;
-    let erasures = Erasures::new(Arc::clone(&storage), Arc::new(Clock::System));
+    let erasures = Erasures::new(Arc::<dyn Storage>::clone(&storage), Arc::new(Clock::System));
     let mut caller = Caller::of_tenant(&command.tenant);
     COMMAND_LINE.clone_into(&mut caller.credential);
     let receipt = async {

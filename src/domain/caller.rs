@@ -6,8 +6,8 @@ use super::error::{Error, Result};
 use super::limits::LIMITS;
 use super::names::ThreadId;
 use super::sessions::name::SessionName;
-use super::snapshots::{Snapshot, SnapshotId};
 use super::tokens::grants::{self, Access, Action, Grant, Reach, Scoped};
+use crate::domain::names::SnapshotId;
 
 /// An authenticated caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -230,27 +230,6 @@ impl Caller {
             Access::Denied => Err(Error::NotGranted("no grant covers this snapshot")),
             Access::Granted | Access::IfOwnedBy(_) => Ok(()),
         }
-    }
-
-    /// Whether the caller may read everything that the snapshot has, wherever it lies now. A snapshot would else make whoever may only
-    /// write a reader: of what was shared, and of what a restore replaced.
-    pub fn may_read_all_of(&self, snapshot: &Snapshot) -> bool {
-        let owns = |access: Access<'_>, owner: Option<&String>| match access {
-            Access::Granted => true,
-            Access::IfOwnedBy(subject) => owner.is_some_and(|it| it == subject),
-            Access::Denied => false,
-        };
-        let read = Action::Read;
-        let threads = snapshot
-            .threads
-            .iter()
-            .all(|it| owns(self.thread_access(&it.thread_id, read), it.owner.as_ref()));
-        let sessions = snapshot
-            .sessions
-            .iter()
-            .all(|it| owns(self.session_access(&it.session, read), it.owner.as_ref()));
-        let mut namespaces = snapshot.namespaces.iter().map(|it| it.namespace.labels());
-        threads && sessions && namespaces.all(|it| self.may_touch_namespace(it, read))
     }
 
     /// Prefixes of the namespaces that this action reaches; None: all of the tenant.

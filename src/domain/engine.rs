@@ -10,14 +10,12 @@ use super::doctor::{Examine, Progress, Report};
 use super::error::Result;
 use super::tenants::audit::Act;
 use super::tenants::sql_role::{self, Dropped, NewSqlRole, SqlRole};
+use crate::domain::scheduling::background_tasks::BackgroundTaskStorage;
 
 #[async_trait]
-pub trait Engine: Send + Sync {
+pub trait Engine: BackgroundTaskStorage {
     /// `postgres` or `sqlite`.
     fn name(&self) -> &'static str;
-
-    /// How many batches may be written at once.
-    fn lanes(&self) -> usize;
 
     /// One trivial statement.
     async fn check_ready(&self) -> Result<()>;
@@ -61,6 +59,11 @@ pub trait Engine: Send + Sync {
 
     /// Reads everything and holds it against its digests, in pages, beside whatever else runs, and says meanwhile how far it is.
     async fn examine_watched(&self, request: &Examine, progress: &Progress) -> Result<Report>;
+
+    /// The same, without watching.
+    async fn examine(&self, request: &Examine) -> Result<Report> {
+        self.examine_watched(request, &Progress::default()).await
+    }
 
     /// Wraps the secrets of the database with the current master key; two were given. Answers how many were changed.
     async fn rotate_master_key(&self) -> Result<u64> {

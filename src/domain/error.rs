@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use super::export::records::FileFault;
-use super::files::problem::FileProblem;
 use super::limits::LIMITS;
-use super::tenants::quotas::Full;
 
 /// Why an operation did not happen. Absence is not an error here; look-ups return `Option`.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -231,3 +228,45 @@ impl Error {
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A quota that is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the tenant's quota of {resource} is used up: {used} of {limit}")]
+pub struct Full {
+    /// One of those that `tenants/quotas.rs` names.
+    pub resource: &'static str,
+    pub limit: u64,
+    pub used: u64,
+}
+
+/// Why a call on a file is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileProblem {
+    NotFound,
+    InvalidPath,
+    OffsetPastEnd,
+    /// Text is wanted of bytes.
+    NotText,
+    OldStringEmpty,
+    StringNotFound,
+    StringNotUnique,
+    InvalidGlob,
+    /// The item is there and is no file.
+    NotAFile,
+    /// An append was made for another content.
+    BaseMismatch,
+    Exists,
+}
+
+/// Why the file of an export is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFault {
+    /// Not an export, or not as it was written.
+    Damaged,
+    /// It ends before its end.
+    Truncated,
+    /// Written by a later program.
+    Version,
+    /// Not signed, or not with this key.
+    Signature,
+}

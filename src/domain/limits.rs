@@ -3,8 +3,6 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::error::{Error, Result};
-
 /// The limits as `GET /v1/limits` answers them.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 pub struct Limits {
@@ -388,13 +386,3 @@ pub const LIMITS: Limits = Limits {
     snapshot_label_bytes_max: 256,
     snapshot_document_bytes_max: 1 << 20,
 };
-
-/// # Errors
-/// 422 when there are more than `limit`.
-pub fn at_most(field: &str, count: usize, limit: u64) -> Result<()> {
-    if count as u64 <= limit {
-        return Ok(());
-    }
-    let detail = format!("{field} has {count} entries, at most {limit} are allowed");
-    Err(Error::out_of_range(field, detail, limit))
-}

@@ -8,7 +8,6 @@ pub mod clock;
 pub mod doctor;
 pub mod engine;
 pub mod error;
-pub mod examination;
 pub mod export;
 pub mod files;
 pub mod json;

@@ -75,6 +75,29 @@ impl ThreadId {
     }
 }
 
+/// What a snapshot is called by its maker.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SnapshotId(String);
+
+impl SnapshotId {
+    /// # Errors
+    /// 422 for an empty or over-long text and for NUL.
+    pub fn new(text: impl Into<String>) -> Result<Self> {
+        let text = text.into();
+        check("snapshot_id", &text, LIMITS.snapshot_id_bytes_max, false)?;
+        Ok(Self(text))
+    }
+
+    /// Of a snapshot whose maker gave it no name.
+    pub fn made_up() -> Self {
+        Self(format!("snap_{}", super::clock::random_hex()))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// The rule of every name, for texts that have no type of their own (filters, generations).
 ///
 /// # Errors
@@ -91,6 +114,16 @@ pub fn check(field: &str, text: &str, limit: u64, may_be_empty: bool) -> Result<
         return Err(Error::invalid(field, format!("{field} must not be empty")));
     }
     Ok(())
+}
+
+/// # Errors
+/// 422 when there are more than `limit`.
+pub fn at_most(field: &str, count: usize, limit: u64) -> Result<()> {
+    if count as u64 <= limit {
+        return Ok(());
+    }
+    let detail = format!("{field} has {count} entries, at most {limit} are allowed");
+    Err(Error::out_of_range(field, detail, limit))
 }
 
 #[cfg(test)]

@@ -1,91 +1,43 @@
-//! Names all traits of a storage engine together. Every call names its caller.
+//! Names all of a storage engine, for whoever opens one: the server, the commands, exports. Services take the trait of their noun, which
+//! this one can be used as.
 
-use super::checkpoints::storage::{CheckpointStorage, ValuePartStorage};
+use super::checkpoints::storage::CheckpointStorage;
 use super::engine::Engine;
-use super::export::items::ItemExportStorage;
-use super::export::records::ExportStorage;
-use super::files::contents::ContentStorage;
 use super::files::storage::FileStorage;
-use super::scheduling::background_tasks::BackgroundTaskStorage;
 use super::sessions::storage::SessionStorage;
-use super::snapshots::archives::ArchiveStorage;
-use super::snapshots::export::SnapshotExportStorage;
 use super::snapshots::storage::SnapshotStorage;
-use super::store::feed::FeedStorage;
-use super::store::history::ItemHistoryStorage;
-use super::store::indexing::IndexingStorage;
-use super::store::namespace_settings::SettingsStorage;
-use super::store::storage::ItemStorage;
-use super::store::text_search::TextStorage;
-use super::store::word_walks::WalkStorage;
-use super::tenants::audit::AuditStorage;
-use super::tenants::erasure::ErasureStorage;
-use super::threads::details::ThreadDetailsStorage;
-use super::threads::retention_storage::RetentionStorage;
+use super::tenants::tenant::TenantStorage;
 use super::threads::storage::ThreadStorage;
 use super::tokens::signing::SigningStorage;
 use super::tokens::storage::{CredentialStorage, KeyStorage};
+use crate::domain::export::storage::ExportStorage;
 
-/// All of a storage engine.
+/// All of a storage engine. Files are items, so [`FileStorage`] has the store, too.
 pub trait Storage:
     CheckpointStorage
-    + ValuePartStorage
     + ThreadStorage
-    + ThreadDetailsStorage
-    + RetentionStorage
-    + ItemStorage
-    + ItemHistoryStorage
     + FileStorage
-    + ContentStorage
-    + SettingsStorage
-    + FeedStorage
-    + IndexingStorage
-    + TextStorage
-    + WalkStorage
     + SessionStorage
-    + SnapshotStorage
-    + ArchiveStorage
-    + SnapshotExportStorage
     + ExportStorage
-    + ItemExportStorage
-    + ErasureStorage
-    + super::tenants::tenant::TenantStorage
-    + AuditStorage
-    + BackgroundTaskStorage
-    + KeyStorage
+    + SnapshotStorage
+    + TenantStorage
     + CredentialStorage
+    + KeyStorage
     + SigningStorage
     + Engine
 {
 }
+
 impl<T> Storage for T where
     T: CheckpointStorage
-        + ValuePartStorage
         + ThreadStorage
-        + ThreadDetailsStorage
-        + ThreadDetailsStorage
-        + RetentionStorage
-        + ItemStorage
-        + ItemHistoryStorage
         + FileStorage
-        + ContentStorage
-        + SettingsStorage
-        + FeedStorage
-        + IndexingStorage
-        + TextStorage
-        + WalkStorage
         + SessionStorage
-        + SnapshotStorage
-        + ArchiveStorage
-        + SnapshotExportStorage
         + ExportStorage
-        + ItemExportStorage
-        + ErasureStorage
-        + super::tenants::tenant::TenantStorage
-        + AuditStorage
-        + BackgroundTaskStorage
-        + KeyStorage
+        + SnapshotStorage
+        + TenantStorage
         + CredentialStorage
+        + KeyStorage
         + SigningStorage
         + Engine
 {

@@ -155,7 +155,7 @@ impl Arriving<'_> {
         let (mut fates, mut wanted) = (Vec::new(), Vec::new());
         for item in std::mem::take(&mut self.items) {
             item.check().map_err(|error| Error::Export {
-                fault: crate::domain::export::records::FileFault::Damaged,
+                fault: crate::domain::error::FileFault::Damaged,
                 detail: format!("an item of the file: {error}"),
             })?;
             if item.expires_at.is_some_and(|at| at <= now) {

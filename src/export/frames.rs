@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::export::records::FileFault;
+use crate::domain::error::FileFault;
 use crate::domain::{Error, Result};
 
 /// How a file begins: for people who look into it.

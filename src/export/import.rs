@@ -11,7 +11,8 @@ use super::settings::{import_policy, import_setting, index_words};
 use super::stored::{NounHead, import_noun};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::export::records::{Existing, FileFault};
+use crate::domain::error::FileFault;
+use crate::domain::export::records::Existing;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 

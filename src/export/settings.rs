@@ -3,7 +3,8 @@
 use super::frames::FrameReader;
 use super::import::{Fate, Ground, decode, truncated};
 use super::records::{PolicyOf, Record, SettingOf};
-use crate::domain::export::records::{Existing, FileFault};
+use crate::domain::error::FileFault;
+use crate::domain::export::records::Existing;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 use crate::domain::store::namespace::Namespace;

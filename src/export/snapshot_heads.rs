@@ -7,13 +7,11 @@ use serde_json::value::RawValue;
 use super::records::{ArchiveOf, PartOf, SnapshotOf};
 use crate::domain::caller::check_subject;
 use crate::domain::limits::LIMITS;
-use crate::domain::names::{self, ThreadId};
+use crate::domain::names::{self, SnapshotId, ThreadId};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::archives::Archive;
 use crate::domain::snapshots::take::{TakeSnapshot, TakeThread};
-use crate::domain::snapshots::{
-    History, NamespacePart, SessionPart, Snapshot, SnapshotId, ThreadPart,
-};
+use crate::domain::snapshots::{History, NamespacePart, SessionPart, Snapshot, ThreadPart};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
 

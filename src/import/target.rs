@@ -38,8 +38,8 @@ impl Target {
     pub async fn open(storage: &Arc<dyn Storage>, tenant: &str, dry_run: bool) -> Result<Self> {
         let clock = Arc::new(Clock::System);
         let of = || (Arc::clone(storage), Arc::clone(&clock));
-        let commits = Arc::new(GroupCommit::start(storage, &clock));
-        let item_commits = Arc::new(ItemCommit::start(storage, &clock));
+        let commits = Arc::new(GroupCommit::start(of().0, &clock));
+        let item_commits = Arc::new(ItemCommit::start(of().0, &clock));
         let quotas = Quotas::load(of().0, of().1, Rates { per_tenant: None, per_token: None });
         let quotas = Arc::new(quotas.await?);
         let settings = Arc::new(NamespaceSettings::load(of().0, of().1).await?);

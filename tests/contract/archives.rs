@@ -40,9 +40,9 @@ pub struct Workspaces {
 impl Workspaces {
     pub async fn on(h: &Harness) -> Self {
         let clock = Arc::new(Clock::System);
-        let quotas = Quotas::load(Arc::clone(&h.storage), Arc::clone(&clock), Rates::default());
+        let quotas = Quotas::load(h.storage.clone(), Arc::clone(&clock), Rates::default());
         let quotas = Arc::new(quotas.await.unwrap());
-        let archives = Archives::new(Arc::clone(&h.storage), quotas, clock);
+        let archives = Archives::new(h.storage.clone(), quotas, clock);
         Self { archives, storage: Arc::clone(&h.storage) }
     }
 
@@ -237,7 +237,7 @@ pub async fn an_archive_belongs_to_who_staged_it(h: Harness) {
     desk.take(&ann, with("s", &archive)).await.unwrap();
     let others = desk.snapshots.archive(&bob, &snapshot_id("s")).await;
     assert!(matches!(others, Err(Error::NotFound("snapshot"))), "{others:?}");
-    let erasures = Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System));
+    let erasures = Erasures::new(h.storage.clone(), Arc::new(Clock::System));
     let receipt = erasures.erase(&granted_callers::tenant(), "ann", |_| {}).await.unwrap();
     assert_eq!((receipt.snapshots, receipt.contents), (1, 1));
     assert_eq!(h.count(CHUNKS).await, chunks);

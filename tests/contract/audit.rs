@@ -124,7 +124,7 @@ pub async fn events_are_listed_in_pages_and_by_time_and_act(h: Harness) {
 
 pub async fn refusals_of_a_minute_are_one_row_on_any_number_of_servers(h: Harness) {
     let clock = Arc::new(Clock::Fixed((90 * MINUTE).into()));
-    let server = || Refusals::new(Arc::clone(&h.storage), Arc::clone(&clock), 90);
+    let server = || Refusals::new(h.storage.clone(), Arc::clone(&clock), 90);
     let (one, other) = (server(), server());
     let who = Some(("tenant-a", "key_1"));
     for _ in 0..5_000 {
@@ -154,7 +154,7 @@ pub async fn refusals_of_a_minute_are_one_row_on_any_number_of_servers(h: Harnes
 
 pub async fn refusals_that_cannot_be_written_are_counted_on(h: Harness) {
     let clock = Arc::new(Clock::Fixed(0.into()));
-    let refusals = Refusals::new(Arc::clone(&h.storage), clock, 90);
+    let refusals = Refusals::new(h.storage.clone(), clock, 90);
     let who = Some(("tenant-a", "key_1"));
     refusals.count(who, "not_granted", "/v1/threads");
     h.sql("alter table audit_events rename to away").await;
@@ -185,7 +185,7 @@ pub async fn events_go_when_they_were_kept_for_long_enough(h: Harness) {
         with recursive n (n) as (select 1 union all select n + 1 from n where n < 2500)
         select 'tenant-b', n, cast(n as text), '', 'refused', '', '{}', 1 from n";
     h.sql(many).await;
-    let refusals = Refusals::new(Arc::clone(&h.storage), clock, 30);
+    let refusals = Refusals::new(h.storage.clone(), clock, 30);
     refusals.sweep().await.unwrap();
     assert_eq!(events(&h, "tenant-a", &ALL).await.len(), 3);
     assert!(events(&h, "tenant-b", &ALL).await.is_empty());

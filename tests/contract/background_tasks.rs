@@ -184,7 +184,7 @@ fn indexed(key: &str, text: &str) -> ChangeItem {
 async fn makes_vectors(h: &Harness, clock: &Arc<Clock>, kills: bool) -> bool {
     let (storage, met) = (server(h).await, Arc::new(Notify::new()));
     let embeddings = Arc::new(Deadly::new(&met, kills));
-    let worker = Indexer::new(Arc::clone(&storage), embeddings, Arc::clone(clock), Arc::default());
+    let worker = Indexer::new(storage.clone(), embeddings, Arc::clone(clock), Arc::default());
     let died = tokio::select! {
         () = async { while worker.round().await.unwrap() {} } => false,
         () = met.notified() => true,
@@ -270,7 +270,7 @@ pub async fn words_of_others_are_made_beside_a_deadly_item(h: Harness) {
         declare(&store, &[name], &["$"]).await;
         store.clock.advance(10 * SECOND);
         let settings = Arc::clone(&store.settings);
-        let walks = WordWalks::new(Arc::clone(&store.storage), settings, Arc::clone(&store.clock));
+        let walks = WordWalks::new(store.storage.clone(), settings, Arc::clone(&store.clock));
         assert_eq!(walks.work().await.unwrap(), 1);
         let with = "select count(*) from items where words is not null";
         assert_eq!(h.count(with).await, if alone { 8 } else { 4 });

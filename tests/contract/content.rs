@@ -184,7 +184,7 @@ pub async fn a_commit_planned_before_a_removal_is_planned_again(h: Harness) {
 /// Another server on the same database.
 pub async fn second_server(h: &Harness) -> (Arc<dyn Storage>, GroupCommit) {
     let storage = storage::open(&config(h.url())).await.unwrap();
-    let queue = GroupCommit::start(&storage, &Arc::new(Clock::System));
+    let queue = GroupCommit::start(storage.clone(), &Arc::new(Clock::System));
     (storage, queue)
 }
 

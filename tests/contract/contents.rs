@@ -40,8 +40,8 @@ impl Files {
     pub async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
         let (store, other) = (Store::of(storage, caller).await, Store::of(storage, caller).await);
         let clock = Arc::clone(&store.clock);
-        let raw = RawFiles::new(Arc::clone(storage), other.items, Arc::clone(&clock));
-        let uploads = Uploads::new(Arc::clone(storage), Arc::clone(&store.quotas), clock);
+        let raw = RawFiles::new(storage.clone(), other.items, Arc::clone(&clock));
+        let uploads = Uploads::new(storage.clone(), Arc::clone(&store.quotas), clock);
         Self { store, raw, uploads }
     }
 

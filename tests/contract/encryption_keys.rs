@@ -170,7 +170,7 @@ pub async fn a_destroyed_key_is_said_and_hurts_nobody_else(h: Harness) {
 pub async fn a_commit_is_sealed_again_for_the_scope_that_the_thread_has(h: Harness) {
     let h = h.encrypting(None).await;
     let beside = h.open_with(Some(master_keys(7)), None).await.unwrap();
-    let queue = GroupCommit::start(&beside, &Arc::new(Clock::System));
+    let queue = GroupCommit::start(beside.clone(), &Arc::new(Clock::System));
     let put = |id: &str, seed| Put::new(id).sets_value("a", id, secret(seed)).op();
     // Both create the same threads at the same moment.
     for round in 0..20 {

@@ -178,7 +178,7 @@ pub async fn other_tenants_keep_a_subject_of_the_same_name(h: Harness) {
     check_gone(&h, ANN).await;
     assert_eq!(dump(&h, "tenant-b").await, before);
     let subject = Caller { subject: Some(ANN.into()), grants: scoped(), ..caller_of(TENANT) };
-    let refused = Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System))
+    let refused = Erasures::new(h.storage.clone(), Arc::new(Clock::System))
         .erase(&subject, "bob", |_| {})
         .await;
     assert!(matches!(refused, Err(Error::NotGranted(_))), "{refused:?}");

@@ -7,7 +7,8 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::export::records::{Existing, FileFault};
+use threadkeep::domain::error::FileFault;
+use threadkeep::domain::export::records::Existing;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::{Error, Result};
 use threadkeep::export::{

@@ -1,7 +1,8 @@
 //! Tests exports and imports of the store: items, files, contents, settings and rules of retention.
 
-use threadkeep::domain::export::records::{Existing, FileFault};
-use threadkeep::domain::store::history::ListVersions;
+use threadkeep::domain::error::FileFault;
+use threadkeep::domain::export::records::Existing;
+use threadkeep::domain::store::history_storage::ListVersions;
 use threadkeep::domain::store::namespace_settings::{Declared, Setting};
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::threads::retention::Rules;

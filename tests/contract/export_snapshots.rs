@@ -1,6 +1,7 @@
 //! Tests snapshots in exports: restored on the other engine, they are the moment at which they were taken.
 
-use threadkeep::domain::export::records::{Existing, FileFault};
+use threadkeep::domain::error::FileFault;
+use threadkeep::domain::export::records::Existing;
 use threadkeep::domain::snapshots::archives::Archive;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::snapshots::{History, Snapshot};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
-use threadkeep::domain::export::records::{Existing, FileFault};
+use threadkeep::domain::error::FileFault;
+use threadkeep::domain::export::records::Existing;
 use threadkeep::domain::threads::retention::Rule;
 use threadkeep::domain::threads::thread::{Thread, ThreadQuery, ThreadSort};
 use threadkeep::domain::{Conflict, Error};

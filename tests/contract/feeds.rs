@@ -65,7 +65,7 @@ async fn follow(feeds: &Arc<Feeds>, tenant: &str, after: Option<Position>) -> Su
 
 fn feeds_on(storage: &Arc<dyn Storage>) -> Arc<Feeds> {
     let clock = Arc::new(Clock::System);
-    let feeds = Arc::new(Feeds::new(Arc::clone(storage), clock, Arc::new(Notify::new())));
+    let feeds = Arc::new(Feeds::new(storage.clone(), clock, Arc::new(Notify::new())));
     tokio::spawn(Arc::clone(&feeds).run());
     feeds
 }
@@ -207,7 +207,7 @@ pub async fn erasing_a_subject_erases_what_was_logged_of_it(h: Harness) {
         store.put(&["anna"], key, "{}").await;
     }
     let clock = Arc::new(Clock::System);
-    let erasures = Erasures::new(Arc::clone(&store.storage), clock);
+    let erasures = Erasures::new(store.storage.clone(), clock);
     erasures.erase(&store.caller, "ann", |_| {}).await.unwrap();
     let left = read(&*store.storage, &start, 2, 100).await.0;
     assert_eq!(shown(&left), ["put a anna", "put b anna"]);

@@ -6,7 +6,8 @@ use threadkeep::domain::doctor::{Examine, Noun, State};
 use threadkeep::domain::files::dialect::Dialect::{JavaScript, Python};
 use threadkeep::domain::files::storage::{FileRow, KeyRange, ListFiles};
 use threadkeep::domain::store::file_head::{FileHead, Form};
-use threadkeep::domain::store::history::{ListVersions, RestoreItem};
+use threadkeep::domain::store::history::RestoreItem;
+use threadkeep::domain::store::history_storage::ListVersions;
 use threadkeep::domain::store::item::{ChangeItem, KeptContent, OpResult};
 use threadkeep::storage::{self, Encryption, StorageConfig};
 

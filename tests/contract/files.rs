@@ -32,7 +32,7 @@ pub struct Drive {
 impl Drive {
     pub async fn on(h: &Harness) -> Self {
         let store = Store::on(h).await;
-        let files = Files::new(Arc::clone(&store.items), 1 << 20);
+        let files = Files::new(store.storage.clone(), Arc::clone(&store.items), 1 << 20);
         let caller = store.caller.clone();
         let namespace = namespace(&LABELS);
         Self { store, files, caller, dialect: Dialect::Python, namespace }
@@ -319,7 +319,9 @@ pub async fn a_search_that_the_server_cuts_says_so(h: Harness) {
     }
     let whole = SearchBudget::default();
     let found = async |budget: SearchBudget, count_max: Option<usize>| {
-        let files = Files::new(Arc::clone(&drive.store.items), 1 << 20).with_search_budget(budget);
+        let files =
+            Files::new(drive.store.storage.clone(), Arc::clone(&drive.store.items), 1 << 20)
+                .with_search_budget(budget);
         let query = GrepFiles { pattern: "FIND".into(), path: None, glob: None, count_max };
         let found = files.grep(drive.asking(), &query).await.unwrap();
         (found.matches.len(), found.is_truncated, found.is_over_budget)
@@ -337,7 +339,8 @@ pub async fn a_search_that_the_server_cuts_says_so(h: Harness) {
     let none = SearchBudget { time: Duration::ZERO, ..whole };
     assert_eq!(found(none, None).await, (0, true, true));
     let two = SearchBudget { files: 2, ..whole };
-    let files = Files::new(Arc::clone(&drive.store.items), 1 << 20).with_search_budget(two);
+    let files = Files::new(drive.store.storage.clone(), Arc::clone(&drive.store.items), 1 << 20)
+        .with_search_budget(two);
     for (limit, shown) in [(10, 2), (1, 1)] {
         let query = GlobFiles { pattern: "*.py".into(), path: None, limit };
         let found = files.glob(drive.asking(), &query).await.unwrap();

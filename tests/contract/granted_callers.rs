@@ -33,7 +33,7 @@ pub struct Desk {
 impl Desk {
     pub async fn on(storage: &Arc<dyn Storage>) -> Self {
         let clock = Arc::new(Clock::System);
-        let commits = Arc::new(GroupCommit::start(storage, &clock));
+        let commits = Arc::new(GroupCommit::start(storage.clone(), &clock));
         let (storage, wake) = (|| Arc::clone(storage), Arc::new(Notify::new()));
         let quotas = Quotas::load(storage(), Arc::clone(&clock), Rates::default()).await.unwrap();
         let quotas = Arc::new(quotas);

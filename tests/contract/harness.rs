@@ -55,7 +55,7 @@ impl Harness {
 
     async fn open(url: String) -> Self {
         let storage = storage::open(&config(&url)).await.unwrap();
-        let queue = GroupCommit::start(&storage, &Arc::new(Clock::System));
+        let queue = GroupCommit::start(storage.clone(), &Arc::new(Clock::System));
         let caller = Caller::of_tenant("tenant-a");
         Self { storage, queue, caller, url, folder: None }
     }
@@ -63,14 +63,14 @@ impl Harness {
     /// Goes on with a server that has an object store.
     pub async fn with_objects(mut self, store: Arc<dyn ObjectStore>) -> Self {
         self.storage = self.beside(store).await;
-        self.queue = GroupCommit::start(&self.storage, &Arc::new(Clock::System));
+        self.queue = GroupCommit::start(self.storage.clone(), &Arc::new(Clock::System));
         self
     }
 
     /// Goes on with a server that encrypts, on data that is empty or encrypted.
     pub async fn encrypting(mut self, store: Option<Arc<dyn ObjectStore>>) -> Self {
         self.storage = self.open_with(Some(master_keys(7)), store).await.unwrap();
-        self.queue = GroupCommit::start(&self.storage, &Arc::new(Clock::System));
+        self.queue = GroupCommit::start(self.storage.clone(), &Arc::new(Clock::System));
         self
     }
 

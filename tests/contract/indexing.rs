@@ -76,7 +76,7 @@ async fn store_with(h: &Harness, letters: &Arc<Letters>) -> Store {
 
 fn worker(store: &Store, letters: &Arc<Letters>) -> Indexer {
     let embeddings = Arc::clone(letters) as Arc<dyn Embeddings>;
-    Indexer::new(Arc::clone(&store.storage), embeddings, Arc::clone(&store.clock), Arc::default())
+    Indexer::new(store.storage.clone(), embeddings, Arc::clone(&store.clock), Arc::default())
 }
 
 fn indexed(labels: &[&str], key: &str, value: &str, paths: &[&str]) -> ChangeItem {

@@ -1,7 +1,8 @@
 //! Tests earlier versions of items: which are kept, what they read, and that they are removed with the item.
 
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::store::history::{ItemVersion, ListVersions, RestoreItem, VersionPage};
+use threadkeep::domain::store::history::RestoreItem;
+use threadkeep::domain::store::history_storage::{ItemVersion, ListVersions, VersionPage};
 use threadkeep::domain::store::item::Address;
 use threadkeep::domain::store::namespace_settings::Declared;
 use threadkeep::domain::tokens::grants::Actions;

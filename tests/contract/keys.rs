@@ -71,7 +71,7 @@ pub async fn a_database_that_had_a_key_is_not_keyless_again(h: Harness) {
 pub async fn a_database_whose_only_key_was_erased_is_not_keyless_again(h: Harness) {
     let act = Act::of_operator(&h.caller.tenant, ActKind::KeyCreated, "", 1);
     h.storage.create_key(&key(&h.caller.tenant, "key_1", 2), &act).await.unwrap();
-    let erasures = Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System));
+    let erasures = Erasures::new(h.storage.clone(), Arc::new(Clock::System));
     erasures.erase(&h.caller, "subject", |_| {}).await.unwrap();
     assert!(!is_keyless(&h).await);
     let listed = h.storage.list_keys(&h.caller.tenant).await.unwrap();

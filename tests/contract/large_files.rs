@@ -43,7 +43,7 @@ async fn transfer(files: &Files, request: &MoveFile) -> Result<Moved> {
 }
 
 async fn keyed(files: &Files, request: &MoveFile, key: Option<&str>) -> Result<Moved> {
-    let moving = Moving::new(Arc::clone(&files.store.items), 1 << 20);
+    let moving = Moving::new(files.store.storage.clone(), Arc::clone(&files.store.items), 1 << 20);
     let namespace = namespace(&ANN);
     let caller = &files.store.caller;
     let asking = FileCall { caller, dialect: Dialect::Python, namespace: &namespace };

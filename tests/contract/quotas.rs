@@ -10,8 +10,9 @@ use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::checkpoints::service::Checkpoints;
 use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::clock::Clock;
+use threadkeep::domain::error::Full;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tenants::quotas::{Full, Measured, POLL_EVERY, Quota, Quotas, Usage};
+use threadkeep::domain::tenants::quotas::{Measured, POLL_EVERY, Quota, Quotas, Usage};
 use threadkeep::domain::tenants::rates::Rates;
 use threadkeep::domain::threads::service::Threads;
 use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
@@ -37,7 +38,7 @@ impl Server {
     async fn on(h: &Harness) -> Self {
         let clock = Arc::new(Clock::Fixed(Clock::System.now().into()));
         let storage = || Arc::clone(&h.storage);
-        let commits = Arc::new(GroupCommit::start(&storage(), &clock));
+        let commits = Arc::new(GroupCommit::start(storage(), &clock));
         let quotas = Quotas::load(storage(), Arc::clone(&clock), Rates::default()).await.unwrap();
         let quotas = Arc::new(quotas);
         let checkpoints =

@@ -254,7 +254,7 @@ pub async fn what_changes_through_the_server_stays_right(h: Harness) {
     h.storage.sweep(40 * DAY).await.unwrap();
     assert_eq!(h.count("select count(*) from token_revocations").await, 0);
     right("swept", &["key_ann", "key_witness"], 1).await;
-    let erasures = Erasures::new(Arc::clone(&h.storage), Arc::new(Clock::System));
+    let erasures = Erasures::new(h.storage.clone(), Arc::new(Clock::System));
     erasures.erase(&caller_of("tenant-a"), "ann", |_| {}).await.unwrap();
     right("erased", &["key_witness"], 1).await;
     h.storage.delete_signing_secrets("tenant-a", &act("tenant-a")).await.unwrap();

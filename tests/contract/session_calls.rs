@@ -29,10 +29,9 @@ pub struct Desk {
 impl Desk {
     pub async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
         let clock = Arc::new(Clock::System);
-        let quotas = Quotas::load(Arc::clone(storage), Arc::clone(&clock), Rates::default()).await;
-        let commits = Arc::new(SessionCommit::start(storage, &clock));
-        let sessions =
-            Sessions::new(Arc::clone(storage), commits, clock, Arc::new(quotas.unwrap()));
+        let quotas = Quotas::load(storage.clone(), Arc::clone(&clock), Rates::default()).await;
+        let commits = Arc::new(SessionCommit::start(storage.clone(), &clock));
+        let sessions = Sessions::new(storage.clone(), commits, clock, Arc::new(quotas.unwrap()));
         Self { sessions: Arc::new(sessions), caller: caller.clone() }
     }
 

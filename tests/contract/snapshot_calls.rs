@@ -7,13 +7,13 @@ use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::names::ThreadId;
+use threadkeep::domain::names::{SnapshotId, ThreadId};
 use threadkeep::domain::snapshots::restore::{
     Chosen, Restore, RestoreNamespace, RestoreThread, Restored,
 };
 use threadkeep::domain::snapshots::service::Snapshots;
 use threadkeep::domain::snapshots::take::{TakeSnapshot, TakeThread, Taken};
-use threadkeep::domain::snapshots::{History, Snapshot, SnapshotId};
+use threadkeep::domain::snapshots::{History, Snapshot};
 use threadkeep::domain::tenants::quotas::Quotas;
 use threadkeep::domain::tenants::rates::Rates;
 

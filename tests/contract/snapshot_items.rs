@@ -201,7 +201,7 @@ pub async fn erasing_a_subject_takes_its_items_out_of_snapshots(h: Harness) {
     desk.take(&h.caller, taking("both", &[&["ann"], &["bob", "files"]])).await.unwrap();
     desk.take(&h.caller, taking("of ann", &[&["ann", "files"]])).await.unwrap();
     let then = seen(&store, &["bob"]).await;
-    let erasures = Erasures::new(Arc::clone(&h.storage), Arc::clone(&store.clock));
+    let erasures = Erasures::new(h.storage.clone(), Arc::clone(&store.clock));
     erasures.erase(&h.caller, "ann", |_| {}).await.unwrap();
     assert!(matches!(desk.get(&h, "of ann").await, Err(Error::NotFound(_))));
     let left = desk.get(&h, "both").await.unwrap();

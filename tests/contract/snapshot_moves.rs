@@ -242,7 +242,7 @@ pub async fn what_is_made_belongs_to_whom_the_request_says(h: Harness) {
     assert_eq!(bobs.texts(&other, "").await, ["1"]);
     // Erasing her takes nothing of his.
     let erasures = threadkeep::domain::tenants::erasure::Erasures::new(
-        Arc::clone(&h.storage),
+        h.storage.clone(),
         Arc::new(Clock::System),
     );
     erasures.erase(&h.caller, "ann", |_| {}).await.unwrap();

@@ -319,7 +319,7 @@ pub async fn a_restore_for_another_owner_shares_nothing(h: Harness) {
     let both = of("both", &["t", "c"], History::All);
     desk.take(&h.caller, both).await.unwrap();
     let clock = std::sync::Arc::new(Clock::System);
-    let erasures = Erasures::new(std::sync::Arc::clone(&h.storage), clock);
+    let erasures = Erasures::new(h.storage.clone(), clock);
     erasures.erase(&h.caller, "ann", |_| {}).await.unwrap();
     assert!(matches!(desk.get(&h, "s").await, Err(Error::NotFound(_))));
     let left = desk.get(&h, "both").await.unwrap();

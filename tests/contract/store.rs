@@ -42,14 +42,14 @@ impl Store {
 
     pub async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
         let clock = Arc::new(Clock::Fixed(Mutex::new(START)));
-        let commits = Arc::new(ItemCommit::start(storage, &clock));
-        let quotas = Quotas::load(Arc::clone(storage), Arc::clone(&clock), Rates::default());
+        let commits = Arc::new(ItemCommit::start(storage.clone(), &clock));
+        let quotas = Quotas::load(storage.clone(), Arc::clone(&clock), Rates::default());
         let quotas = Arc::new(quotas.await.unwrap());
         let own = Arc::clone(&quotas);
-        let settings = NamespaceSettings::load(Arc::clone(storage), Arc::clone(&clock));
+        let settings = NamespaceSettings::load(storage.clone(), Arc::clone(&clock));
         let settings = Arc::new(settings.await.unwrap());
         let declared = Arc::clone(&settings);
-        let items = Items::new(Arc::clone(storage), commits, Arc::clone(&clock), own, declared);
+        let items = Items::new(storage.clone(), commits, Arc::clone(&clock), own, declared);
         let items = Arc::new(items);
         Self {
             items,

@@ -165,7 +165,7 @@ pub async fn tables_with(h: &Harness, text: &str) -> Vec<&'static str> {
 }
 
 pub async fn erase(storage: &Arc<dyn Storage>, subject: &str) -> Receipt {
-    let erasures = Erasures::new(Arc::clone(storage), Arc::new(Clock::System));
+    let erasures = Erasures::new(storage.clone(), Arc::new(Clock::System));
     erasures.erase(&caller_of(TENANT), subject, |_| {}).await.unwrap()
 }
 

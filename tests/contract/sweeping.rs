@@ -45,7 +45,7 @@ impl Server {
     pub fn on(storage: &Arc<dyn Storage>) -> Self {
         let clock = Arc::new(Clock::Fixed(Clock::System.now().into()));
         let (interval, wake) = (Duration::from_mins(1), Arc::new(Notify::new()));
-        let sweeper = Sweeper::new(Arc::clone(storage), Arc::clone(&clock), interval, wake);
+        let sweeper = Sweeper::new(storage.clone(), Arc::clone(&clock), interval, wake);
         Self { clock, storage: Arc::clone(storage), sweeper }
     }
 

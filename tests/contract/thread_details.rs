@@ -2,8 +2,9 @@
 
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::doctor::{Noun, State};
+use threadkeep::domain::error::Full;
 use threadkeep::domain::snapshots::History;
-use threadkeep::domain::tenants::quotas::{Full, THREADS};
+use threadkeep::domain::tenants::quotas::THREADS;
 use threadkeep::domain::threads::details::{CreateThread, Details, TitleChange, UpdateThread};
 use threadkeep::domain::threads::retention::Rule;
 use threadkeep::domain::threads::storage::DeleteThread;

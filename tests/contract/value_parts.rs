@@ -48,9 +48,8 @@ pub fn noise(seed: u64, length: usize) -> Bytes {
 pub async fn service(h: &Harness) -> Checkpoints {
     let clock = Arc::new(Clock::System);
     let storage: Arc<dyn Storage> = Arc::clone(&h.storage);
-    let quotas =
-        Quotas::load(Arc::clone(&storage), Arc::clone(&clock), Rates::default()).await.unwrap();
-    let queue = Arc::new(GroupCommit::start(&storage, &clock));
+    let quotas = Quotas::load(storage.clone(), Arc::clone(&clock), Rates::default()).await.unwrap();
+    let queue = Arc::new(GroupCommit::start(storage.clone(), &clock));
     Checkpoints::new(storage, queue, clock, Arc::new(quotas))
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::checkpoints::storage::Outcome;
-use threadkeep::domain::tenants::quotas::Full;
+use threadkeep::domain::error::Full;
 use threadkeep::domain::{Conflict, Error};
 use tracing_subscriber::fmt::MakeWriter;
 

@@ -24,6 +24,7 @@ use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::engine::Engine;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::scheduling::background_tasks::Running;
+use threadkeep::domain::scheduling::lanes::LaneStorage;
 use threadkeep::domain::store::item::{Address, Item};
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::namespace_settings::Setting;
@@ -372,14 +373,16 @@ impl KeyStorage for Memory {
     }
 }
 
+impl LaneStorage for Memory {
+    fn lanes(&self) -> usize {
+        1
+    }
+}
+
 #[async_trait]
 impl Engine for Memory {
     fn name(&self) -> &'static str {
         "memory"
-    }
-
-    fn lanes(&self) -> usize {
-        1
     }
 
     async fn check_ready(&self) -> Result<()> {

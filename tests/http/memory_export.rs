@@ -5,9 +5,10 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::export::items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
 use threadkeep::domain::export::records::{
-    Existing, ExportStorage, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
-    ThreadRecord, ThreadSink,
+    Existing, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead, ThreadRecord,
+    ThreadSink,
 };
+use threadkeep::domain::export::storage::ExportStorage;
 use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::store::item::Address;
 use threadkeep::domain::store::namespace::Namespace;

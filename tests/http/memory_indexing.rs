@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::store::indexing::{IndexingStorage, IndexingTask};
+use threadkeep::domain::store::indexing_storage::{IndexingStorage, IndexingTask};
 use threadkeep::domain::store::vector::{Model, NewVectors};
 
 use crate::memory::Memory;

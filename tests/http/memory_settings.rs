@@ -4,15 +4,15 @@ use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
-use threadkeep::domain::store::history::{
+use threadkeep::domain::store::history_storage::{
     ItemHistoryStorage, ItemVersion, ListVersions, VersionPage,
 };
 use threadkeep::domain::store::item::{Item, Scope};
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::namespace_settings::{Setting, SettingsStorage};
 use threadkeep::domain::store::ranking::Candidate;
-use threadkeep::domain::store::text_search::TextStorage;
-use threadkeep::domain::store::word_walks::{Walk, WalkStorage, Walked};
+use threadkeep::domain::store::text_storage::TextStorage;
+use threadkeep::domain::store::walk_storage::{Walk, WalkStorage, Walked};
 use threadkeep::domain::store::words::ItemWords;
 use threadkeep::domain::tenants::audit::Act;
 

@@ -5,16 +5,17 @@ use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::export::items::{ItemsRead, StoredItem};
 use threadkeep::domain::export::records::{SessionHead, Staged};
-use threadkeep::domain::names::ThreadId;
+use threadkeep::domain::names::{SnapshotId, ThreadId};
+use threadkeep::domain::snapshots::Snapshot;
 use threadkeep::domain::snapshots::archives::{
     Archive, ArchiveId, ArchiveStorage, Arrived, WorkspaceName,
 };
 use threadkeep::domain::snapshots::export::{ArrivedSnapshot, SnapshotExportStorage};
 use threadkeep::domain::snapshots::restore::{Restore, Restored};
-use threadkeep::domain::snapshots::storage::SnapshotStorage;
-use threadkeep::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, What};
+use threadkeep::domain::snapshots::storage::{
+    ForkThread, Forked, ListSnapshots, SnapshotStorage, What,
+};
 use threadkeep::domain::snapshots::take::{TakeSnapshot, Taken};
-use threadkeep::domain::snapshots::{Snapshot, SnapshotId};
 use threadkeep::domain::store::item::Address;
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::tenants::audit::Act;

@@ -2,12 +2,12 @@
 
 use bytes::Bytes;
 
-use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::error::{Error, Full, Result};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::names::{
     Channel, CheckpointId, CheckpointNs, Tag, TaskId, TaskPath, ThreadId, Writer,
 };
-use crate::domain::tenants::quotas::Full;
 
 /// Tag of "this channel has no value at this version". Not the same as the value null.
 pub const EMPTY: &str = "empty";

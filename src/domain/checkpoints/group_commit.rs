@@ -7,12 +7,11 @@ use async_trait::async_trait;
 use super::planner::{Batch, fold};
 use super::prepared::Prepared;
 use crate::domain::batch_error::BatchError;
-use crate::domain::checkpoints::storage::Outcome;
+use crate::domain::checkpoints::storage::{CheckpointStorage, Outcome};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
-use crate::domain::storage::Storage;
 
 /// Answer of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,16 +29,17 @@ pub enum Ended {
 
 /// Batches of commits. A commit is refused for a conflict with the thread's generation or lease.
 pub struct CommitBatches {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn CheckpointStorage>,
     clock: Arc<Clock>,
 }
 
 pub type GroupCommit = BatchQueue<CommitBatches>;
 
 impl GroupCommit {
-    pub fn start(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Self {
-        let batches = CommitBatches { storage: Arc::clone(storage), clock: Arc::clone(clock) };
-        Self::of(batches, storage.lanes(), clock)
+    pub fn start(storage: Arc<dyn CheckpointStorage>, clock: &Arc<Clock>) -> Self {
+        let lanes = storage.lanes();
+        let batches = CommitBatches { storage, clock: Arc::clone(clock) };
+        Self::of(batches, lanes, clock)
     }
 }
 

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 
 use crate::domain::clock::Micros;
+use crate::domain::error::Full;
 use crate::domain::names::{CheckpointId, CheckpointNs, TaskId, TaskPath, ThreadId};
-use crate::domain::tenants::quotas::Full;
 
 /// Stored form of a value: the envelope's bytes and what is known of the value.
 #[derive(Debug, Clone, PartialEq, Eq)]

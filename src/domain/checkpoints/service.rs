@@ -10,19 +10,21 @@ use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::history::Base;
 use super::value_parts::require_whole;
-use crate::domain::checkpoints::storage::{CheckpointTuple, Page, TargetHistory};
+use crate::domain::checkpoints::storage::{
+    CheckpointStorage, CheckpointTuple, Page, TargetHistory,
+};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::names::{Channel, CheckpointId};
 use crate::domain::scheduling::contention::Contention;
-use crate::domain::storage::Storage;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::threads::retention::{PruneRequest, Pruned};
 
 /// The checkpointer.
 pub struct Checkpoints {
-    pub(super) storage: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn CheckpointStorage>,
     pub(super) commits: Arc<GroupCommit>,
     pub(super) clock: Arc<Clock>,
     pub(super) quotas: Arc<Quotas>,
@@ -50,7 +52,7 @@ pub struct DeltaHistory {
 /// # Errors
 /// As [`GroupCommit::commit`].
 pub async fn write(
-    storage: &dyn Storage,
+    storage: &dyn CheckpointStorage,
     commits: &GroupCommit,
     caller: &Caller,
     commit: &Commit,
@@ -68,7 +70,7 @@ pub async fn write(
 
 impl Checkpoints {
     pub fn new(
-        storage: Arc<dyn Storage>,
+        storage: Arc<dyn CheckpointStorage>,
         commits: Arc<GroupCommit>,
         clock: Arc<Clock>,
         quotas: Arc<Quotas>,

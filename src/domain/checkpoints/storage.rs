@@ -12,6 +12,8 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::lanes::LaneStorage;
+use crate::domain::threads::storage::ThreadStorage;
 
 /// How a batch ended for one of its threads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +50,9 @@ pub enum Outcome {
     Raced,
 }
 
+/// Checkpoints stand in threads, so it has those, too.
 #[async_trait]
-pub trait CheckpointStorage: Send + Sync {
+pub trait CheckpointStorage: ThreadStorage + ValuePartStorage + LaneStorage {
     /// Seals the values of a commit with the tenant's secrets. No round trip once the tenant is known here.
     async fn prepare(&self, caller: &Caller, commit: Commit, deadline: Micros) -> Result<Prepared>;
 

@@ -3,3 +3,4 @@
 pub mod items;
 pub mod readable;
 pub mod records;
+pub mod storage;

@@ -34,7 +34,7 @@ impl Files {
                 let (namespace, limit) =
                     (asking.namespace.clone(), count(LIMITS.files_per_request_max));
                 let query = ListFiles { namespace, range, limit };
-                let page = self.items.storage.list_files(asking.caller, &query, self.now()).await?;
+                let page = self.storage.list_files(asking.caller, &query, self.now()).await?;
                 let large = page.files.into_iter().filter(|it| it.content_id.is_some());
                 rows.extend(large.map(|row| (row.key.clone(), row)));
                 from = page.next;
@@ -86,7 +86,7 @@ impl Files {
                 if self.now() > asked.deadline {
                     return Err(Error::DeadlineExceeded);
                 }
-                let (start, slice) = self.items.storage.read_slice(caller, from, at).await?;
+                let (start, slice) = self.storage.read_slice(caller, from, at).await?;
                 at = start + slice.len() as u64;
                 incoming.push(slice).await?;
             }
@@ -105,7 +105,7 @@ impl Files {
     pub(super) async fn drop_unshown(&self, caller: &Caller, carried: Carried) {
         for copy in carried.copies.into_values() {
             // What is left goes in a day.
-            self.items.storage.drop_upload(caller, copy.id, self.now()).await.ok();
+            self.storage.drop_upload(caller, copy.id, self.now()).await.ok();
         }
     }
 }

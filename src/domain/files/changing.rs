@@ -10,16 +10,17 @@ use sha2::{Digest as _, Sha256};
 
 use super::dialect::Dialect;
 use super::path::check_new;
-use super::problem::{FileProblem, not_found_for_change, problem};
+use super::problem::{not_found_for_change, problem};
 use super::reading::{any_file_of, file_of};
 use super::replacing::replace;
 use super::value::{Content, FileValue};
 use super::writing::{NewContent, of_bytes};
 use super::{FileChangeCall, Files, media, text_of};
 use crate::domain::clock::Micros;
-use crate::domain::error::{Conflict, Error, Result};
+use crate::domain::error::{Conflict, Error, FileProblem, Result};
 use crate::domain::json::wide_text::WideText;
-use crate::domain::limits::{self, LIMITS};
+use crate::domain::limits::LIMITS;
+use crate::domain::names;
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::store::changing::Changing;
 use crate::domain::store::item::{ChangeItem, Item, Key, NewValue};
@@ -170,7 +171,7 @@ impl Files {
     ) -> Result<Vec<Result<i64>>> {
         asked.asking.require(Action::Write)?;
         let max = LIMITS.files_per_request_max;
-        limits::at_most("files", files.len(), max)?;
+        names::at_most("files", files.len(), max)?;
         let now = self.now();
         let uploads = files.into_iter().map(|file| self.upload_one(asked, file, now));
         Ok(join_all(uploads).await)

@@ -8,8 +8,8 @@ use super::storage::{FileRow, KeyRange, ListFiles};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
+use crate::domain::files::storage::FileStorage;
 use crate::domain::limits::LIMITS;
-use crate::domain::storage::Storage;
 use crate::domain::store::item::{
     Address, ChangeItem, ItemOp, Key, ListNamespaces, MatchCondition, MatchKind,
 };
@@ -24,7 +24,7 @@ const LOOK_ROWS: usize = 1_000;
 
 /// Drives of a tenant's subjects.
 pub struct DriveFiles {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn FileStorage>,
     items: Arc<Items>,
     clock: Arc<Clock>,
 }
@@ -76,7 +76,7 @@ struct View<'a> {
 }
 
 impl DriveFiles {
-    pub fn new(storage: Arc<dyn Storage>, items: Arc<Items>, clock: Arc<Clock>) -> Self {
+    pub fn new(storage: Arc<dyn FileStorage>, items: Arc<Items>, clock: Arc<Clock>) -> Self {
         Self { storage, items, clock }
     }
 

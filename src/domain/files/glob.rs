@@ -5,8 +5,8 @@ use super::dialect::Dialect;
 use super::glob_braces;
 use super::glob_matcher::Matcher;
 use super::glob_program::Program;
-use super::problem::{FileProblem, problem, python_repr};
-use crate::domain::error::{Error, Result};
+use super::problem::{problem, python_repr};
+use crate::domain::error::{Error, FileProblem, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::long_work::Stop;
 

@@ -1,8 +1,8 @@
 //! Cuts a text into lines, and takes the window that a read shows, as each language does.
 
 use super::dialect::Dialect;
-use super::problem::{FileProblem, problem};
-use crate::domain::error::Result;
+use super::problem::problem;
+use crate::domain::error::{FileProblem, Result};
 use crate::domain::json::wide_text::WideText;
 
 /// What a read answers of a text: fields as deepagents' `ReadResult` has them.

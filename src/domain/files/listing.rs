@@ -240,7 +240,7 @@ impl Files {
     async fn page(&self, asking: FileCall<'_>, range: &KeyRange, limit: usize) -> Result<FilePage> {
         let (namespace, range) = (asking.namespace.clone(), range.clone());
         let query = ListFiles { namespace, range, limit };
-        self.items.storage.list_files(asking.caller, &query, self.now()).await
+        self.storage.list_files(asking.caller, &query, self.now()).await
     }
 }
 

@@ -32,9 +32,11 @@ pub mod writing;
 
 use std::sync::Arc;
 
+use self::contents::ContentStorage;
 use self::dialect::Dialect;
 use self::memory::ContentMemory;
 use self::searching::SearchBudget;
+use self::storage::FileStorage;
 use self::uploads::Uploads;
 use super::caller::Caller;
 use super::clock::Micros;
@@ -54,6 +56,7 @@ const OPENED_MAX: usize = 64;
 
 /// Files of a tenant.
 pub struct Files {
+    storage: Arc<dyn FileStorage>,
     items: Arc<Items>,
     /// For contents that are copied.
     uploads: Uploads,
@@ -82,13 +85,13 @@ pub struct FileChangeCall<'a> {
 }
 
 impl Files {
-    pub fn new(items: Arc<Items>, memory_bytes_max: usize) -> Self {
-        let storage = Arc::clone(&items.storage);
-        let uploads = Uploads::new(storage, Arc::clone(&items.quotas), Arc::clone(&items.clock));
+    pub fn new(storage: Arc<dyn FileStorage>, items: Arc<Items>, memory_bytes_max: usize) -> Self {
+        let contents: Arc<dyn ContentStorage> = Arc::<dyn FileStorage>::clone(&storage);
+        let uploads = Uploads::new(contents, Arc::clone(&items.quotas), Arc::clone(&items.clock));
         let memory = ContentMemory::new(memory_bytes_max);
         let (turns, budget) = (Turns::default(), SearchBudget::default());
         let long = LongWork::default();
-        Self { items, uploads, memory, turns, budget, long }
+        Self { storage, items, uploads, memory, turns, budget, long }
     }
 
     fn now(&self) -> Micros {
@@ -98,12 +101,8 @@ impl Files {
     /// The item at a path, whoever asks.
     async fn stored(&self, asking: FileCall<'_>, path: &Key) -> Result<Option<Item>> {
         let address = [asking.address(path)];
-        let mut found = self
-            .items
-            .storage
-            .get_items(asking.caller, &address, None, self.now())
-            .await?
-            .into_iter();
+        let mut found =
+            self.storage.get_items(asking.caller, &address, None, self.now()).await?.into_iter();
         Ok(found.next().flatten())
     }
 

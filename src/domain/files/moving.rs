@@ -3,11 +3,11 @@
 use super::carrying::Carried;
 use super::changing::new_value;
 use super::path::{check_new, of_request, trimmed};
-use super::problem::{FileProblem, not_found_for_change, problem};
+use super::problem::{not_found_for_change, problem};
 use super::storage::{KeyRange, Removed};
 use super::{FileCall, FileChangeCall, Files, OPENED_MAX, count, text_of};
 use crate::domain::clock::Micros;
-use crate::domain::error::{Conflict, Error, Result};
+use crate::domain::error::{Conflict, Error, FileProblem, Result};
 use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::contention::Contention;
@@ -78,7 +78,7 @@ impl Files {
         let ranges = with_all_below(&delete.path);
         let mut lost = None;
         for attempt in 1.. {
-            let storage = &self.items.storage;
+            let storage = &self.storage;
             let now = self.now();
             if now > asked.deadline {
                 return Err(Error::DeadlineExceeded);
@@ -264,7 +264,7 @@ impl Files {
         let addresses: Vec<Address> = keys.iter().map(|it| asking.address(&it.0)).collect();
         let (mut sources, mut bytes) = (Vec::with_capacity(keys.len()), 0);
         for part in addresses.chunks(OPENED_MAX) {
-            let found = self.items.storage.get_items(asking.caller, part, None, self.now()).await?;
+            let found = self.storage.get_items(asking.caller, part, None, self.now()).await?;
             for item in found.into_iter().flatten() {
                 bytes += text_of(&item)?.len();
                 sources.push(source(item)?);
@@ -281,7 +281,7 @@ impl Files {
         let max = LIMITS.files_per_request_max;
         let (caller, namespace) = (asking.caller, asking.namespace);
         let limit = count(max) + 1;
-        let storage = &self.items.storage;
+        let storage = &self.storage;
         let mut keys = storage.list_paths(caller, namespace, ranges, limit, self.now()).await?;
         if keys.len() == limit {
             let detail = format!("a directory has at most {max} files to be moved or copied");

@@ -1,8 +1,8 @@
 //! Checks the paths of files: keys of items. Every stored key can be listed, read, edited and deleted as it is. A new file needs a path in
 //! its one canonical form.
 
-use super::problem::{FileProblem, problem};
-use crate::domain::error::Result;
+use super::problem::problem;
+use crate::domain::error::{FileProblem, Result};
 use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
 use crate::domain::store::item::Key;

@@ -2,27 +2,9 @@
 //! models match on them.
 
 use super::dialect::Dialect;
-use crate::domain::error::Error;
+use crate::domain::error::{Error, FileProblem};
 use crate::domain::json::wide_text::WideText;
 use crate::domain::store::item::Key;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileProblem {
-    NotFound,
-    InvalidPath,
-    OffsetPastEnd,
-    /// Text is wanted of bytes.
-    NotText,
-    OldStringEmpty,
-    StringNotFound,
-    StringNotUnique,
-    InvalidGlob,
-    /// The item is there and is no file.
-    NotAFile,
-    /// An append was made for another content.
-    BaseMismatch,
-    Exists,
-}
 
 pub fn problem(problem: FileProblem, detail: impl Into<String>) -> Error {
     Error::File { problem, detail: detail.into() }

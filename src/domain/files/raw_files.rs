@@ -16,11 +16,11 @@ use super::writing::{self, NewContent};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Conflict, Error, Result};
+use crate::domain::files::storage::FileStorage;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::scheduling::cpu_pool::{self, INLINE_BYTES_MAX};
-use crate::domain::storage::Storage;
 use crate::domain::store::changing::Changing;
 use crate::domain::store::file_head::{FileHead, Form};
 use crate::domain::store::item::{Address, ChangeItem, KeptContent, NewValue};
@@ -30,7 +30,7 @@ use crate::domain::tokens::grants::Action;
 
 /// Raw files of a tenant's callers.
 pub struct RawFiles {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn FileStorage>,
     items: Arc<Items>,
     clock: Arc<Clock>,
 }
@@ -88,7 +88,7 @@ pub struct Stored {
 }
 
 impl RawFiles {
-    pub fn new(storage: Arc<dyn Storage>, items: Arc<Items>, clock: Arc<Clock>) -> Self {
+    pub fn new(storage: Arc<dyn FileStorage>, items: Arc<Items>, clock: Arc<Clock>) -> Self {
         Self { storage, items, clock }
     }
 

@@ -6,14 +6,15 @@ use base64::engine::general_purpose::STANDARD;
 use super::dialect::Dialect;
 use super::lines::{LineRange, window};
 use super::listing::Entry;
-use super::problem::{FileProblem, not_a_file, not_found, problem};
+use super::problem::{not_a_file, not_found, problem};
 use super::value::{Content, FileValue};
 use super::{FileCall, Files, OPENED_MAX, count, media, path, text_of};
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, FileProblem, Result};
 use crate::domain::files::storage::{KeyRange, ListFiles};
 use crate::domain::json::exact_json;
 use crate::domain::json::wide_text::WideText;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::{Item, Key};
 use crate::domain::tokens::grants::Action;
@@ -96,7 +97,7 @@ impl Files {
                 continue;
             }
             let found = if readable {
-                self.items.storage.get_items(asking.caller, part, None, self.now()).await?
+                self.storage.get_items(asking.caller, part, None, self.now()).await?
             } else {
                 part.iter().map(|_| None).collect()
             };
@@ -123,7 +124,7 @@ impl Files {
         for (range, is_own) in ranges.into_iter().zip([true, false]) {
             let namespace = asking.namespace.clone();
             let query = ListFiles { namespace, range, limit: 1 };
-            let page = self.items.storage.list_files(asking.caller, &query, self.now()).await?;
+            let page = self.storage.list_files(asking.caller, &query, self.now()).await?;
             match page.files.into_iter().next() {
                 Some(row) if is_own && row.head.is_file_in(asking.dialect) => {
                     return Ok(Entry::file(row));

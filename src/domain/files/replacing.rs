@@ -5,8 +5,8 @@ use memchr::memmem;
 
 use super::changing::at_most;
 use super::dialect::Dialect;
-use super::problem::{FileProblem, problem};
-use crate::domain::error::Result;
+use super::problem::problem;
+use crate::domain::error::{FileProblem, Result};
 use crate::domain::json::wide_text::WideText;
 
 /// The new text and how many occurrences were replaced.

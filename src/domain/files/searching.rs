@@ -173,8 +173,7 @@ impl Files {
             return Ok(found);
         }
         let addresses: Vec<_> = missing.iter().map(|at| asking.address(&rows[*at].key)).collect();
-        let items =
-            self.items.storage.get_items(asking.caller, &addresses, None, self.now()).await?;
+        let items = self.storage.get_items(asking.caller, &addresses, None, self.now()).await?;
         let read = items.into_iter().map(|it| it.and_then(|it| Some((it.version, it.value?))));
         let read: Vec<_> = read.collect();
         let bytes = read.iter().flatten().map(|(_, text)| text.len()).sum::<usize>();

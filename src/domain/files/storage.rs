@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::contents::ContentStorage;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
@@ -9,6 +10,7 @@ use crate::domain::store::batch::Idempotency;
 use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::Key;
 use crate::domain::store::namespace::Namespace;
+use crate::domain::store::storage::ItemStorage;
 
 /// No key begins with it, so it is behind all.
 const BEHIND_ALL: &[u8] = b"\xff";
@@ -57,7 +59,7 @@ pub enum Removed {
 }
 
 #[async_trait]
-pub trait FileStorage: Send + Sync {
+pub trait FileStorage: ItemStorage + ContentStorage {
     /// A page of files; items that are none are passed over. One round trip that reads no values; those of items from before heads
     /// were noted are opened, and noted.
     async fn list_files(&self, caller: &Caller, query: &ListFiles, now: Micros)

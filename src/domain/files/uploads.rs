@@ -12,15 +12,15 @@ use super::running_hash::{Before, RunningHashes};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, random_id};
 use crate::domain::error::{Error, Result};
+use crate::domain::files::contents::ContentStorage;
 use crate::domain::limits::LIMITS;
-use crate::domain::storage::Storage;
 use crate::domain::store::item::Address;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tokens::grants::Action;
 
 /// Uploads of a tenant's callers.
 pub struct Uploads {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ContentStorage>,
     quotas: Arc<Quotas>,
     clock: Arc<Clock>,
     hashes: RunningHashes,
@@ -34,7 +34,7 @@ const DISCARDS_MAX: u32 = 360;
 /// What a failed upload left.
 #[derive(Clone)]
 struct Left {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ContentStorage>,
     clock: Arc<Clock>,
     caller: Caller,
     id: ContentId,
@@ -74,7 +74,7 @@ pub struct Finished {
 }
 
 impl Uploads {
-    pub fn new(storage: Arc<dyn Storage>, quotas: Arc<Quotas>, clock: Arc<Clock>) -> Self {
+    pub fn new(storage: Arc<dyn ContentStorage>, quotas: Arc<Quotas>, clock: Arc<Clock>) -> Self {
         Self { storage, quotas, clock, hashes: RunningHashes::default() }
     }
 

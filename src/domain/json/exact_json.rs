@@ -7,7 +7,8 @@ use serde_json::{Number, Value};
 
 use super::decimal::Decimal;
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 
 /// Stands before the four hex digits of what a string of Rust cannot hold, and of itself.
 const MARK: char = '\u{fdd0}';

@@ -20,6 +20,12 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 
+/// An engine that batches are written to.
+pub trait LaneStorage: Send + Sync {
+    /// How many batches may be written at once.
+    fn lanes(&self) -> usize;
+}
+
 /// Writes what has gathered in a lane.
 #[async_trait]
 pub trait Writer: Send + 'static {

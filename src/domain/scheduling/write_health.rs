@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
+use crate::domain::engine::Engine;
 use crate::domain::error::{Error, Result};
-use crate::domain::storage::Storage;
 
 const TRIES_EVERY: Duration = Duration::from_secs(1);
 
 /// Whether the last write failed for a reason of the whole database. What is wrong with one tenant's request is none.
 pub struct WriteHealth {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn Engine>,
     /// Why writes fail.
     failing: Mutex<Option<String>>,
     /// Somebody wants a write to be tried.
@@ -20,7 +20,7 @@ pub struct WriteHealth {
 }
 
 impl WriteHealth {
-    pub fn new(storage: Arc<dyn Storage>) -> Self {
+    pub fn new(storage: Arc<dyn Engine>) -> Self {
         Self { storage, failing: Mutex::default(), checks: Notify::new() }
     }
 

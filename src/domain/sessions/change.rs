@@ -6,7 +6,8 @@ use super::name::{SessionName, check_name};
 use crate::domain::checkpoints::prepared::{Chunk, PlannedScope, Sealed};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 

@@ -13,7 +13,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
-use crate::domain::storage::Storage;
+use crate::domain::sessions::storage::SessionStorage;
 
 /// Changes in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -28,16 +28,17 @@ pub enum Ended {
 }
 
 pub struct SessionBatches {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn SessionStorage>,
     clock: Arc<Clock>,
 }
 
 pub type SessionCommit = BatchQueue<SessionBatches>;
 
 impl SessionCommit {
-    pub fn start(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Self {
-        let batches = SessionBatches { storage: Arc::clone(storage), clock: Arc::clone(clock) };
-        Self::of(batches, storage.lanes(), clock)
+    pub fn start(storage: Arc<dyn SessionStorage>, clock: &Arc<Clock>) -> Self {
+        let lanes = storage.lanes();
+        let batches = SessionBatches { storage, clock: Arc::clone(clock) };
+        Self::of(batches, lanes, clock)
     }
 }
 

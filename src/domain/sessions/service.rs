@@ -11,7 +11,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_hex};
 use crate::domain::error::{Error, Result};
 use crate::domain::scheduling::contention::Contention;
-use crate::domain::storage::Storage;
+use crate::domain::sessions::storage::SessionStorage;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tokens::grants::Action;
@@ -23,7 +23,7 @@ const MARK: &str = "{archive_id}";
 
 /// Sessions.
 pub struct Sessions {
-    pub(super) storage: Arc<dyn Storage>,
+    pub(super) storage: Arc<dyn SessionStorage>,
     commits: Arc<SessionCommit>,
     clock: Arc<Clock>,
     quotas: Arc<Quotas>,
@@ -54,7 +54,7 @@ pub struct CompactStream {
 
 impl Sessions {
     pub fn new(
-        storage: Arc<dyn Storage>,
+        storage: Arc<dyn SessionStorage>,
         commits: Arc<SessionCommit>,
         clock: Arc<Clock>,
         quotas: Arc<Quotas>,

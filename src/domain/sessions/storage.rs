@@ -11,6 +11,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
+use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 
@@ -44,7 +45,7 @@ pub struct FindDocuments {
 
 /// What an owner is asked for in these calls is asked for in their statements: a session of another is absent.
 #[async_trait]
-pub trait SessionStorage: Send + Sync {
+pub trait SessionStorage: LaneStorage {
     /// Checks nothing; seals. No round trip once the tenant is known here.
     async fn prepare_session(
         &self,

@@ -9,15 +9,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use super::SnapshotId;
 use super::service::Snapshots;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::files::contents::{ContentId, NewSlice};
+use crate::domain::files::contents::{ContentId, ContentStorage, NewSlice};
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
-use crate::domain::storage::Storage;
+use crate::domain::names::SnapshotId;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tokens::grants::Action;
 
@@ -59,7 +58,7 @@ pub struct Arrived {
 
 /// Their slices are put, read and dropped as those of other contents.
 #[async_trait]
-pub trait ArchiveStorage: Send + Sync {
+pub trait ArchiveStorage: ContentStorage {
     /// Begins an archive, and its workspace if that is new.
     async fn begin_archive(
         &self,
@@ -83,13 +82,13 @@ pub trait ArchiveStorage: Send + Sync {
 
 /// Archives of a tenant's callers.
 pub struct Archives {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ArchiveStorage>,
     quotas: Arc<Quotas>,
     clock: Arc<Clock>,
 }
 
 impl Archives {
-    pub fn new(storage: Arc<dyn Storage>, quotas: Arc<Quotas>, clock: Arc<Clock>) -> Self {
+    pub fn new(storage: Arc<dyn ArchiveStorage>, quotas: Arc<Quotas>, clock: Arc<Clock>) -> Self {
         Self { storage, quotas, clock }
     }
 

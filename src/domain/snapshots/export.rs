@@ -3,11 +3,12 @@
 
 use async_trait::async_trait;
 
-use super::{Snapshot, SnapshotId};
+use super::Snapshot;
 use crate::domain::caller::Caller;
 use crate::domain::error::Result;
 use crate::domain::export::items::{ItemsRead, StoredItem};
 use crate::domain::export::records::{SessionHead, Staged};
+use crate::domain::names::SnapshotId;
 use crate::domain::store::item::Address;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::audit::Act;

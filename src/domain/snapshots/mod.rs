@@ -4,6 +4,7 @@
 pub mod archives;
 pub mod export;
 pub mod restore;
+mod rights;
 pub mod service;
 pub mod storage;
 pub mod take;
@@ -15,17 +16,11 @@ use bytes::Bytes;
 use self::archives::Archive;
 use super::clock::Micros;
 use super::error::{Error, Result};
-use super::limits::LIMITS;
-use super::names;
 use super::sessions::name::SessionName;
 use super::store::namespace::Namespace;
 
 /// What is not there, in errors.
 pub const SNAPSHOT: &str = "snapshot";
-
-/// What a snapshot is called by its maker.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SnapshotId(String);
 
 /// How much of a thread is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,25 +79,6 @@ pub struct ThreadPart {
     pub checkpoints: i64,
     pub size_bytes: i64,
     pub owner: Option<String>,
-}
-
-impl SnapshotId {
-    /// # Errors
-    /// 422 for an empty or over-long text and for NUL.
-    pub fn new(text: impl Into<String>) -> Result<Self> {
-        let text = text.into();
-        names::check("snapshot_id", &text, LIMITS.snapshot_id_bytes_max, false)?;
-        Ok(Self(text))
-    }
-
-    /// Of a snapshot whose maker gave it no name.
-    pub fn made_up() -> Self {
-        Self(format!("snap_{}", super::clock::random_hex()))
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 impl History {

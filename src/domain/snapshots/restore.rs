@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamespacePart, SessionPart, SnapshotId, ThreadPart};
+use super::{NamespacePart, SessionPart, ThreadPart};
 use crate::domain::caller::{Caller, Grants, check_subject};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
-use crate::domain::names::ThreadId;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
+use crate::domain::names::{SnapshotId, ThreadId};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::store::namespace::{Namespace, RESERVED_ROOT};
 

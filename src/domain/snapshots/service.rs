@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::restore::{Restore, Restored};
 use super::storage::{ForkThread, Forked, ListSnapshots, SnapshotCursor, What};
 use super::take::{TakeSnapshot, Taken};
-use super::{SNAPSHOT, Snapshot, SnapshotId};
+use super::{SNAPSHOT, Snapshot};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
-use crate::domain::names::ThreadId;
+use crate::domain::names::{SnapshotId, ThreadId};
 use crate::domain::sessions::SESSION;
-use crate::domain::storage::Storage;
+use crate::domain::snapshots::storage::SnapshotStorage;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::tenants::quotas::Quotas;
@@ -20,7 +20,7 @@ use crate::domain::threads::thread::THREAD;
 use crate::domain::tokens::grants::Action;
 
 pub struct Snapshots {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn SnapshotStorage>,
     clock: Arc<Clock>,
     quotas: Arc<Quotas>,
 }
@@ -33,7 +33,7 @@ pub struct SnapshotPage {
 }
 
 impl Snapshots {
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
+    pub fn new(storage: Arc<dyn SnapshotStorage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
         Self { storage, clock, quotas }
     }
 

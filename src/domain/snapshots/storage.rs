@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::Snapshot;
+use super::archives::ArchiveStorage;
+use super::export::SnapshotExportStorage;
 use super::restore::{NamespaceMove, Restore, Restored, SessionMove, ThreadMove};
 use super::take::{TakeSnapshot, Taken};
-use super::{Snapshot, SnapshotId};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
+use crate::domain::names::{CheckpointId, CheckpointNs, SnapshotId, ThreadId};
 use crate::domain::tenants::audit::Act;
 use crate::domain::tokens::grants::Action;
 
@@ -57,7 +59,7 @@ pub struct What<'a> {
 }
 
 #[async_trait]
-pub trait SnapshotStorage: Send + Sync {
+pub trait SnapshotStorage: ArchiveStorage + SnapshotExportStorage {
     /// All of it at one moment, or nothing. The same request again finds what it made.
     async fn take_snapshot(
         &self,

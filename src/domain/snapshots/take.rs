@@ -6,11 +6,12 @@ use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
 
 use super::archives::{Archive, ArchiveId};
-use super::{History, Snapshot, SnapshotId};
+use super::{History, Snapshot};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
-use crate::domain::names::{self, ThreadId};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
+use crate::domain::names::{self, SnapshotId, ThreadId};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::store::namespace::Namespace;
 

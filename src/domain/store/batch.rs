@@ -12,7 +12,7 @@ use super::vector::NewVectors;
 use super::words::ItemWords;
 use crate::domain::checkpoints::prepared::{Chunk, Sealed};
 use crate::domain::clock::Micros;
-use crate::domain::tenants::quotas::Full;
+use crate::domain::error::Full;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;

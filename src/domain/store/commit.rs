@@ -12,7 +12,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Conflict, Error, Result};
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
-use crate::domain::storage::Storage;
+use crate::domain::store::storage::ItemStorage;
 
 /// How changes ended that were not refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Changed {
 
 /// Batches of changes. They are refused with `VersionConflict` and `IdempotencyMismatch`.
 pub struct ChangeBatches {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ItemStorage>,
     clock: Arc<Clock>,
     /// Where the versions of the last batch of any lane began.
     last: AtomicI64,
@@ -35,14 +35,15 @@ pub struct ChangeBatches {
 pub type ItemCommit = BatchQueue<ChangeBatches>;
 
 impl ItemCommit {
-    pub fn start(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Self {
+    pub fn start(storage: Arc<dyn ItemStorage>, clock: &Arc<Clock>) -> Self {
+        let lanes = storage.lanes();
         let batches = ChangeBatches {
-            storage: Arc::clone(storage),
+            storage,
             clock: Arc::clone(clock),
             last: AtomicI64::new(0),
             written: Arc::default(),
         };
-        Self::of(batches, storage.lanes(), clock)
+        Self::of(batches, lanes, clock)
     }
 
     /// Is told of every batch that was written.

@@ -16,7 +16,7 @@ use super::subscription::Subscription;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
-use crate::domain::storage::Storage;
+use crate::domain::store::feed::FeedStorage;
 
 pub(in crate::domain) use seat::Seat;
 
@@ -37,7 +37,7 @@ const STEP_BYTES: usize = 16 << 10;
 
 /// The change feed.
 pub struct Feeds {
-    pub(in crate::domain) storage: Arc<dyn Storage>,
+    pub(in crate::domain) storage: Arc<dyn FeedStorage>,
     pub(in crate::domain) clock: Arc<Clock>,
     hub: Mutex<Hub>,
     /// Something was written, or somebody came.
@@ -92,7 +92,7 @@ pub(in crate::domain) enum Taken {
 
 impl Feeds {
     /// `wake` is told of writes on this server.
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, wake: Arc<Notify>) -> Self {
+    pub fn new(storage: Arc<dyn FeedStorage>, clock: Arc<Clock>, wake: Arc<Notify>) -> Self {
         let closed = watch::Sender::new(false);
         Self { storage, clock, hub: Mutex::default(), wake, closed }
     }

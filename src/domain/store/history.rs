@@ -1,10 +1,9 @@
 //! Decides which earlier versions of items are kept, reads them, and restores one.
 
-use async_trait::async_trait;
-use bytes::Bytes;
 use serde_json::Value;
 
 use super::changing::Changing;
+use super::history_storage::{ItemVersion, ListVersions, VersionPage};
 use super::item::{Address, ChangeItem, NewValue};
 use super::namespace_settings::Declared;
 use super::service::Items;
@@ -17,37 +16,6 @@ use crate::domain::tokens::grants::Action;
 /// Earlier versions of an item that looks like a file, where no setting says otherwise.
 pub const FILE_VERSIONS: u32 = 10;
 
-/// A version of an item: the present one, or an earlier one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ItemVersion {
-    pub version: i64,
-    /// When it was put.
-    pub updated_at: Micros,
-    pub ttl_micros: Option<Micros>,
-    pub size_bytes: i64,
-    /// The item has this version now.
-    pub is_current: bool,
-    /// The exact JSON text; None where it was not asked for, and where the content is kept elsewhere.
-    pub value: Option<Bytes>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListVersions {
-    pub address: Address,
-    /// Only versions below this one.
-    pub before: Option<i64>,
-    pub limit: usize,
-    pub values: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct VersionPage {
-    /// Newest first.
-    pub versions: Vec<ItemVersion>,
-    /// Set when there may be more.
-    pub next: Option<i64>,
-}
-
 /// Puts the value of an earlier version, with its time to live, as a new version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreItem {
@@ -55,17 +23,6 @@ pub struct RestoreItem {
     pub version: i64,
     /// The version that the item must have now.
     pub if_version: Option<i64>,
-}
-
-#[async_trait]
-pub trait ItemHistoryStorage: Send + Sync {
-    /// Versions of an item that lives, newest first: one round trip, more where values lie in chunks. None: no such item.
-    async fn list_item_versions(
-        &self,
-        caller: &Caller,
-        query: &ListVersions,
-        now: Micros,
-    ) -> Result<Option<VersionPage>>;
 }
 
 /// The shape in which deepagents keeps a file: content as a text or its lines, and two times as texts.

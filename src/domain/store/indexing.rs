@@ -5,12 +5,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use super::embedding::{Embeddings, Refused};
-use super::item::Address;
-use super::vector::{FieldVector, Model, NewVectors};
+use super::indexing_storage::IndexingTask;
+use super::vector::{FieldVector, NewVectors};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
@@ -18,7 +17,7 @@ use crate::domain::json::exact_json;
 use crate::domain::json::field_path::FieldPath;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
-use crate::domain::storage::Storage;
+use crate::domain::store::storage::ItemStorage;
 
 /// Items of one round, and texts of one question to the endpoint.
 const ITEMS_MAX: usize = 32;
@@ -33,46 +32,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const CLAIM: Micros = 120 * 1_000_000;
 const PAUSE_MAX: Micros = 3_600 * 1_000_000;
 
-/// An item whose vectors are to be made.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IndexingTask {
-    pub tenant: String,
-    pub address: Address,
-    pub version: i64,
-    /// Paths as JSON.
-    pub fields: String,
-    /// Of this one.
-    pub attempt: i64,
-}
-
-#[async_trait]
-pub trait IndexingStorage: Send + Sync {
-    /// Tasks that are due, claimed until `until`.
-    async fn claim_indexing(
-        &self,
-        now: Micros,
-        until: Micros,
-        limit: usize,
-    ) -> Result<Vec<IndexingTask>>;
-
-    /// Replaces the item's vectors, if it still has that version; the task is done or gone then.
-    async fn finish_indexing(
-        &self,
-        task: &IndexingTask,
-        model: &Model,
-        vectors: Option<&NewVectors>,
-    ) -> Result<()>;
-
-    /// Another time.
-    async fn postpone_indexing(&self, task: &IndexingTask, due_at: Micros) -> Result<()>;
-
-    /// What was made by another model is due, some of it. Whether there was any.
-    async fn renew_indexing(&self, model: &Model, now: Micros) -> Result<bool>;
-}
-
 /// The worker.
 pub struct Indexer {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ItemStorage>,
     embeddings: Arc<dyn Embeddings>,
     clock: Arc<Clock>,
     wake: Arc<Notify>,
@@ -86,7 +48,7 @@ struct Work {
 
 impl Indexer {
     pub fn new(
-        storage: Arc<dyn Storage>,
+        storage: Arc<dyn ItemStorage>,
         embeddings: Arc<dyn Embeddings>,
         clock: Arc<Clock>,
         wake: Arc<Notify>,

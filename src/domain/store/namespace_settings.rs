@@ -12,8 +12,8 @@ use super::namespace::Namespace;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
-use crate::domain::storage::Storage;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::tokens::grants::Action;
 
@@ -70,7 +70,7 @@ type Known = HashMap<String, BTreeMap<Namespace, Declared>>;
 
 /// The settings of all tenants, as this server knows them.
 pub struct NamespaceSettings {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn SettingsStorage>,
     clock: Arc<Clock>,
     known: RwLock<Arc<Known>>,
 }
@@ -103,7 +103,7 @@ impl Declared {
 impl NamespaceSettings {
     /// # Errors
     /// When the settings cannot be read.
-    pub async fn load(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Result<Self> {
+    pub async fn load(storage: Arc<dyn SettingsStorage>, clock: Arc<Clock>) -> Result<Self> {
         let settings = Self { storage, clock, known: RwLock::default() };
         settings.poll().await?;
         Ok(settings)

@@ -21,15 +21,16 @@ use super::rules::{check_repetitions, fail_as_one, permitted, within};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::scheduling::contention::Contention;
-use crate::domain::storage::Storage;
+use crate::domain::store::storage::ItemStorage;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tokens::grants::Action;
 
 /// Items of a tenant.
 pub struct Items {
-    pub(in crate::domain) storage: Arc<dyn Storage>,
+    pub(in crate::domain) storage: Arc<dyn ItemStorage>,
     pub(in crate::domain) commits: Arc<ItemCommit>,
     pub(in crate::domain) clock: Arc<Clock>,
     pub(in crate::domain) quotas: Arc<Quotas>,
@@ -51,7 +52,7 @@ pub struct ItemBatchRequest {
 
 impl Items {
     pub fn new(
-        storage: Arc<dyn Storage>,
+        storage: Arc<dyn ItemStorage>,
         commits: Arc<ItemCommit>,
         clock: Arc<Clock>,
         quotas: Arc<Quotas>,

@@ -3,17 +3,32 @@
 use async_trait::async_trait;
 
 use super::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use super::feed::FeedStorage;
+use super::indexing_storage::IndexingStorage;
 use super::item::{Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems};
 use super::namespace::Namespace;
+use super::namespace_settings::SettingsStorage;
+use super::walk_storage::WalkStorage;
 use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
+use crate::domain::scheduling::lanes::LaneStorage;
+use crate::domain::store::history_storage::ItemHistoryStorage;
+use crate::domain::store::text_storage::TextStorage;
 
 /// Items of the store. What has expired at `now` is absent. `within` are the prefixes that the caller may look at, none below
 /// another.
 #[async_trait]
-pub trait ItemStorage: Send + Sync {
+pub trait ItemStorage:
+    ItemHistoryStorage
+    + SettingsStorage
+    + FeedStorage
+    + IndexingStorage
+    + TextStorage
+    + WalkStorage
+    + LaneStorage
+{
     /// Checks and seals the values of changes that happen together. No round trip once the tenant is known here, and the
     /// root of a large value.
     async fn prepare_changes(

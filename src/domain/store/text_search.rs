@@ -1,12 +1,10 @@
 //! Searches by words, alone and together with vectors. Engines find candidates; the order is made here.
 
-use async_trait::async_trait;
-
 use super::item::{
     Address, Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, SearchMode, Select,
 };
 use super::namespace::Namespace;
-use super::ranking::{Candidate, Ranked, fuse, rank};
+use super::ranking::{Ranked, fuse, rank};
 use super::service::Items;
 use super::vector::Near;
 use super::words::{ItemWords, TextQuery};
@@ -21,20 +19,6 @@ use crate::domain::limits::LIMITS;
 const SLICE: usize = 64;
 /// Best items of each of two orders that are fused.
 const FUSED_MAX: usize = 200;
-
-#[async_trait]
-pub trait TextStorage: Send + Sync {
-    /// Living items in scope with at least one of the words, the newest first where there are more than `rows_max`. The filter of
-    /// the scope is not asked. None: values are encrypted, and no words are kept beside them. One round trip.
-    async fn list_text_candidates(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        scope: &Scope,
-        words: &[i64],
-        now: Micros,
-    ) -> Result<Option<Vec<Candidate>>>;
-}
 
 impl Items {
     /// Best first. `offset` and cursors count matches.

@@ -1,7 +1,8 @@
 //! Defines vectors of items: the numbers that a model makes of a text, and how near two of them are. Pure.
 
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 
 /// Numbers that are finite as 32-bit floats, at least one of them.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,18 +4,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-
 use super::item::{Address, Item};
-use super::namespace::Namespace;
 use super::namespace_settings::NamespaceSettings;
+use super::walk_storage::{Walk, Walked};
 use super::words::{ItemWords, fields_number};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
 use crate::domain::json::exact_json;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
-use crate::domain::storage::Storage;
+use crate::domain::store::storage::ItemStorage;
 
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// After so long every server indexes by a new declaration (it polls every two seconds): what was put before is gone
@@ -27,58 +25,16 @@ const WALKED_ROWS: usize = 200;
 /// Items that are read at one time.
 const SLICE: usize = 64;
 
-/// Items below a namespace whose words have to follow what is declared now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Walk {
-    pub tenant: String,
-    pub namespace: Namespace,
-    /// When the declaration was changed: another change begins another walk.
-    pub changed_at: Micros,
-    /// The last item that was gone through.
-    pub after: Option<Address>,
-}
-
-/// An item of a walk: its version, and which fields its words are of; None: it has none.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Walked {
-    pub address: Address,
-    pub version: i64,
-    pub fields: Option<i64>,
-}
-
-#[async_trait]
-pub trait WalkStorage: Send + Sync {
-    /// A walk whose declaration was changed before `settled_at` and that nobody has; from then on this server has it.
-    async fn claim_walk(
-        &self,
-        now: Micros,
-        settled_at: Micros,
-        until: Micros,
-    ) -> Result<Option<Walk>>;
-
-    /// The next items of a walk, in order.
-    async fn list_walked(&self, walk: &Walk, rows_max: usize) -> Result<Vec<Walked>>;
-
-    /// Gives items their words, or none, where they still have this version; and remembers how far the walk is, or that it
-    /// is at its end.
-    async fn advance_walk(
-        &self,
-        walk: &Walk,
-        words: &[(Walked, Option<ItemWords>)],
-        until: Option<Micros>,
-    ) -> Result<()>;
-}
-
 /// Gives words to items that were there before, one server at a time for each namespace.
 pub struct WordWalks {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ItemStorage>,
     settings: Arc<NamespaceSettings>,
     clock: Arc<Clock>,
 }
 
 impl WordWalks {
     pub fn new(
-        storage: Arc<dyn Storage>,
+        storage: Arc<dyn ItemStorage>,
         settings: Arc<NamespaceSettings>,
         clock: Arc<Clock>,
     ) -> Self {

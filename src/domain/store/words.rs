@@ -8,7 +8,8 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::error::{Error, Result};
 use crate::domain::json::exact_json;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 
 /// Stands for all texts of a value.
 pub const ALL: &str = "$";

@@ -10,7 +10,6 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
-use crate::domain::storage::Storage;
 use crate::domain::tenants::refusals::Counted;
 
 /// Actor of acts that come from the command line.
@@ -198,11 +197,11 @@ pub trait AuditStorage: Send + Sync {
 
 /// Reading of the log.
 pub struct Audit {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn AuditStorage>,
 }
 
 impl Audit {
-    pub fn new(storage: Arc<dyn Storage>) -> Self {
+    pub fn new(storage: Arc<dyn AuditStorage>) -> Self {
         Self { storage }
     }
 
@@ -220,7 +219,11 @@ impl Audit {
 ///
 /// # Errors
 /// A storage that cannot be read.
-pub async fn list(storage: &dyn Storage, tenant: &str, mut query: EventQuery) -> Result<EventPage> {
+pub async fn list(
+    storage: &dyn AuditStorage,
+    tenant: &str,
+    mut query: EventQuery,
+) -> Result<EventPage> {
     let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
     let limit = query.limit.min(rows_max);
     if limit == 0 {

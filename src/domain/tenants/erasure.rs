@@ -7,13 +7,12 @@ use async_trait::async_trait;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::audit::{Act, ActKind};
+use super::audit::{Act, ActKind, AuditStorage};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Clock;
 use crate::domain::error::Result;
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
-use crate::domain::storage::Storage;
 
 /// Slices of threads that need not be full before the next stage. What a copy in progress makes is met by another one; a
 /// writer that makes threads all the time must not keep the rest waiting.
@@ -91,7 +90,7 @@ pub enum More {
 }
 
 #[async_trait]
-pub trait ErasureStorage: Send + Sync {
+pub trait ErasureStorage: AuditStorage {
     /// Removes some of what a stage of an erasure removes, durably and whole. What it leaves is as right as before.
     async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice>;
 }
@@ -99,13 +98,13 @@ pub trait ErasureStorage: Send + Sync {
 /// Erasures of subjects.
 #[derive(Clone)]
 pub struct Erasures {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ErasureStorage>,
     clock: Arc<Clock>,
 }
 
 /// One erasure in progress.
 pub struct Erasure<'a> {
-    storage: &'a dyn Storage,
+    storage: &'a dyn ErasureStorage,
     caller: &'a Caller,
     subject: &'a str,
     stage: Option<Stage>,
@@ -113,7 +112,7 @@ pub struct Erasure<'a> {
 }
 
 impl Erasures {
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>) -> Self {
+    pub fn new(storage: Arc<dyn ErasureStorage>, clock: Arc<Clock>) -> Self {
         Self { storage, clock }
     }
 
@@ -154,7 +153,11 @@ impl Erasures {
 impl<'a> Erasure<'a> {
     /// # Errors
     /// As [`Erasures::erase`].
-    pub fn begin(storage: &'a dyn Storage, caller: &'a Caller, subject: &'a str) -> Result<Self> {
+    pub fn begin(
+        storage: &'a dyn ErasureStorage,
+        caller: &'a Caller,
+        subject: &'a str,
+    ) -> Result<Self> {
         caller.require(Permission::Tenant)?;
         names::check("subject", subject, LIMITS.thread_id_bytes_max, false)?;
         Ok(Self { storage, caller, subject, stage: Some(Stage::Keys), short_slices: 0 })

@@ -12,8 +12,7 @@ use super::audit::Act;
 use super::rates::{Buckets, Rates};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::error::{Error, Result};
-use crate::domain::storage::Storage;
+use crate::domain::error::{Error, Full, Result};
 
 /// How often quotas and usage are read again.
 pub const POLL_EVERY: Duration = Duration::from_secs(10);
@@ -50,16 +49,6 @@ pub struct Measured {
     pub at: Micros,
 }
 
-/// A quota that is used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the tenant's quota of {resource} is used up: {used} of {limit}")]
-pub struct Full {
-    /// [`BYTES`], [`THREADS`] or [`ITEMS`].
-    pub resource: &'static str,
-    pub limit: u64,
-    pub used: u64,
-}
-
 #[async_trait]
 pub trait QuotaStorage: Send + Sync {
     /// Creates or replaces a tenant's quota; one without any limit removes it.
@@ -74,7 +63,7 @@ pub trait QuotaStorage: Send + Sync {
 
 /// The quotas of all tenants, as this server knows them.
 pub struct Quotas {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn QuotaStorage>,
     clock: Arc<Clock>,
     /// Rates of tenants whose quota does not say.
     defaults: Rates,
@@ -112,7 +101,7 @@ impl Quotas {
     /// # Errors
     /// When the quotas cannot be read.
     pub async fn load(
-        storage: Arc<dyn Storage>,
+        storage: Arc<dyn QuotaStorage>,
         clock: Arc<Clock>,
         defaults: Rates,
     ) -> Result<Self> {

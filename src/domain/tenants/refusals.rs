@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
-use crate::domain::storage::Storage;
+use crate::domain::tenants::audit::AuditStorage;
 
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
 /// Tenant of refusals of which nobody knows whom they refused. No key can open it.
@@ -43,7 +43,7 @@ pub type Counted = (Refusal, i64);
 
 /// The refusals of a server that are not written yet.
 pub struct Refusals {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn AuditStorage>,
     clock: Arc<Clock>,
     keep: Micros,
     counts: Mutex<HashMap<Refusal, i64>>,
@@ -51,7 +51,7 @@ pub struct Refusals {
 
 impl Refusals {
     /// Events are kept for so many days.
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, keep_days: u32) -> Self {
+    pub fn new(storage: Arc<dyn AuditStorage>, clock: Arc<Clock>, keep_days: u32) -> Self {
         Self { storage, clock, keep: Micros::from(keep_days) * DAY, counts: Mutex::default() }
     }
 

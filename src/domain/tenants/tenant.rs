@@ -2,6 +2,8 @@
 
 use async_trait::async_trait;
 
+use super::audit::AuditStorage;
+use super::erasure::ErasureStorage;
 use super::quotas::{QuotaStorage, Usage};
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
@@ -19,7 +21,7 @@ pub struct TenantUse {
 }
 
 #[async_trait]
-pub trait TenantStorage: QuotaStorage {
+pub trait TenantStorage: QuotaStorage + AuditStorage + ErasureStorage {
     /// Whether there is such a tenant: a key, a quota, or anything stored. Rows of the audit log do not count. Makes nothing.
     async fn has_tenant(&self, tenant: &str) -> Result<bool>;
 

@@ -4,11 +4,10 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::caller::Caller;
-use crate::domain::error::{Conflict, Error, Result};
+use crate::domain::error::{Conflict, Error, Full, Result};
 use crate::domain::json::{exact_fields, exact_json};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
-use crate::domain::tenants::quotas::Full;
 
 pub const METADATA: &str = "metadata";
 /// The exact text of metadata that nobody has set.

@@ -10,13 +10,13 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::storage::Storage;
 use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::threads::retention_storage::RetentionStorage;
 use crate::domain::tokens::grants::Action;
 
 /// Policies of a tenant.
 pub struct Policies {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn RetentionStorage>,
     clock: Arc<Clock>,
     /// Wakes this server's sweeper.
     wake: Arc<Notify>,
@@ -31,7 +31,7 @@ pub struct ReportPage {
 }
 
 impl Policies {
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, wake: Arc<Notify>) -> Self {
+    pub fn new(storage: Arc<dyn RetentionStorage>, clock: Arc<Clock>, wake: Arc<Notify>) -> Self {
         Self { storage, clock, wake }
     }
 

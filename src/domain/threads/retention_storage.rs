@@ -9,11 +9,12 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::background_tasks::BackgroundTaskStorage;
 use crate::domain::tenants::audit::Act;
 
 /// Policies, their reports, and the rounds of the sweeper. A policy is the tenant's own (no thread) or a thread's.
 #[async_trait]
-pub trait RetentionStorage: Send + Sync {
+pub trait RetentionStorage: BackgroundTaskStorage {
     /// Creates or replaces; a round in progress ends without a report. It is due at the time of the act. `NotFound` for a thread that the
     /// caller may write to only if it owns it, and does not.
     async fn put_policy(

@@ -12,21 +12,20 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::storage::Storage;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::storage_use::StorageUse;
-use crate::domain::threads::storage::{CopyThread, DeleteThread};
+use crate::domain::threads::storage::{CopyThread, DeleteThread, ThreadStorage};
 use crate::domain::tokens::grants::Action;
 
 /// Threads and the leases on them.
 pub struct Threads {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ThreadStorage>,
     clock: Arc<Clock>,
     quotas: Arc<Quotas>,
 }
 
 impl Threads {
-    pub fn new(storage: Arc<dyn Storage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
+    pub fn new(storage: Arc<dyn ThreadStorage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
         Self { storage, clock, quotas }
     }
 

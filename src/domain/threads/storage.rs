@@ -5,12 +5,14 @@
 
 use async_trait::async_trait;
 
+use super::details::ThreadDetailsStorage;
 use super::retention::{PruneRequest, Pruned};
+use super::retention_storage::RetentionStorage;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
 use crate::domain::caller::Caller;
-use crate::domain::error::{Error, Result};
+use crate::domain::error::{Error, Full, Result};
 use crate::domain::names::ThreadId;
-use crate::domain::tenants::quotas::{Full, THREADS};
+use crate::domain::tenants::quotas::THREADS;
 use crate::domain::tenants::storage_use::StorageUse;
 
 #[derive(Debug, Clone)]
@@ -47,7 +49,7 @@ impl CopyThread {
 }
 
 #[async_trait]
-pub trait ThreadStorage: Send + Sync {
+pub trait ThreadStorage: ThreadDetailsStorage + RetentionStorage {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 
     /// Threads in the order of the query, with where the next page begins.

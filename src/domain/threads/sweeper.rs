@@ -13,7 +13,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::names::ThreadId;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
-use crate::domain::storage::Storage;
+use crate::domain::threads::storage::ThreadStorage;
 
 /// Threads of a page: progress without removals is counted once per page.
 const PAGE_THREADS: usize = 100;
@@ -21,7 +21,7 @@ const REPORTS_KEPT: Micros = 30 * 24 * 3_600 * 1_000_000;
 
 /// The sweeper of one server.
 pub struct Sweeper {
-    storage: Arc<dyn Storage>,
+    storage: Arc<dyn ThreadStorage>,
     clock: Arc<Clock>,
     interval: Duration,
     /// Somebody made a policy due.
@@ -30,7 +30,7 @@ pub struct Sweeper {
 
 impl Sweeper {
     pub fn new(
-        storage: Arc<dyn Storage>,
+        storage: Arc<dyn ThreadStorage>,
         clock: Arc<Clock>,
         interval: Duration,
         wake: Arc<Notify>,

@@ -1,10 +1,10 @@
 //! Defines threads: the facts about a conversation without its values, and the lease on it.
 
 use super::details::Details;
+use super::details_filter::DetailsFilter;
 use crate::domain::clock::Micros;
+use crate::domain::error::Full;
 use crate::domain::names::{LeaseHolder, ThreadId};
-use crate::domain::tenants::quotas::Full;
-use crate::domain::threads::details_filter::DetailsFilter;
 
 /// What is not there, in errors.
 pub const THREAD: &str = "the thread";

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use crate::domain::error::{Error, Result};
 use crate::domain::label::labels;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 
 /// What may be done: `read`; `append` (commit, put, add, never remove or replace by force); `write` (everything that
 /// changes, removal too; covers `append`, never `read`).

@@ -13,8 +13,9 @@ use crate::app::values::{
 };
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::Value;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
+use crate::domain::names::at_most;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result as DomainResult};
 use crate::http::request::decode::Received;

@@ -5,9 +5,9 @@ use utoipa::ToSchema;
 
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::error::FileProblem;
 use crate::domain::files::dialect::Dialect;
 use crate::domain::files::listing::Entry;
-use crate::domain::files::problem::FileProblem;
 use crate::domain::files::{FileCall, FileChangeCall};
 use crate::domain::limits::LIMITS;
 use crate::domain::store::namespace::Namespace;

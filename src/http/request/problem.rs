@@ -10,8 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::Refusal;
-use crate::domain::export::records::FileFault;
-use crate::domain::files::problem::FileProblem;
+use crate::domain::error::{FileFault, FileProblem};
 use crate::domain::limits::LIMITS;
 use crate::domain::sessions::{DOCUMENT, SESSION};
 use crate::domain::snapshots::SNAPSHOT;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::app::App;
 use crate::app::archives::{PutArchive, STAGING_BYTES, Staging};
 use crate::domain::files::raw_files::{RawBody, RawFile};
-use crate::domain::snapshots::SnapshotId;
+use crate::domain::names::SnapshotId;
 use crate::domain::snapshots::archives::{Archive, WorkspaceName};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};

@@ -21,14 +21,12 @@ use super::request::cursor;
 use super::request::decode::{Input, Received};
 use super::request::exact::{Exact, ExactOut, Text};
 use crate::app::App;
-use crate::domain::names::ThreadId;
+use crate::domain::names::{SnapshotId, ThreadId};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::archives::ArchiveId;
 use crate::domain::snapshots::storage::{ListSnapshots, SnapshotCursor};
 use crate::domain::snapshots::take::{TakeSnapshot, TakeThread};
-use crate::domain::snapshots::{
-    History, NamespacePart, SessionPart, Snapshot, SnapshotId, ThreadPart,
-};
+use crate::domain::snapshots::{History, NamespacePart, SessionPart, Snapshot, ThreadPart};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::domain::names::ThreadId;
+use crate::domain::names::{SnapshotId, ThreadId};
 use crate::domain::sessions::name::SessionName;
-use crate::domain::snapshots::SnapshotId;
 use crate::domain::snapshots::restore::{
     Chosen, Restore, RestoreNamespace, RestoreSession, RestoreThread, Restored, RestoredNamespace,
     RestoredSession, RestoredThread,

@@ -10,7 +10,8 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::domain::json::field_path::FieldPath;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::store::item::SearchMode;
 use crate::domain::store::vector::{FieldVector, Metric, Model, Near, NewVectors, Vector};
 use crate::domain::store::words::TextQuery;

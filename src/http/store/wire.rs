@@ -10,7 +10,8 @@ use super::vectors::{
     IndexIn, MetricIn, ModeIn, Numbers, SearchFields, VectorIn, new_vectors, paths,
 };
 use crate::domain::json::filter::Filter;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::store::item::{
     Address, ChangeItem, GetItem, ItemSort, ListNamespaces, MatchCondition, MatchKind, NewValue,
     Scope, SearchItems, SearchMode, Select, ttl_micros,

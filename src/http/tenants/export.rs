@@ -13,9 +13,9 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::domain::export::records::Existing;
+use crate::domain::names::SnapshotId;
 use crate::domain::scheduling::shares::Held;
 use crate::domain::sessions::name::SessionName;
-use crate::domain::snapshots::SnapshotId;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::{Error, Result};

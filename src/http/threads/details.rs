@@ -12,7 +12,8 @@ use super::handlers::{
 };
 use crate::app::App;
 use crate::domain::Result;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
 use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::details::{
     NewThread, TitleChange, UpdateThread, check_metadata, check_title,

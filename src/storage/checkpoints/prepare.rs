@@ -18,8 +18,9 @@ use crate::domain::checkpoints::prepared::{
 };
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
 use crate::domain::names::Channel;
+use crate::domain::names::at_most;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};

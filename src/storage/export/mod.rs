@@ -23,9 +23,10 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::export::items::{ItemExportStorage, ItemTimes, ItemsRead, StoredItem};
 use crate::domain::export::records::{
-    Existing, ExportStorage, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead,
-    ThreadRecord, ThreadSink,
+    Existing, Readable, SessionHead, SessionRecord, SessionSink, Staged, ThreadHead, ThreadRecord,
+    ThreadSink,
 };
+use crate::domain::export::storage::ExportStorage;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::store::item::Address;
 use crate::domain::store::namespace::Namespace;
@@ -34,7 +35,7 @@ use crate::storage::db::access::Access;
 use crate::storage::files::contents::Roots;
 
 #[async_trait]
-impl<T: SessionEngine> ExportStorage for T {
+impl<T: SessionEngine + Roots> ExportStorage for T {
     async fn read_thread(
         &self,
         caller: &Caller,

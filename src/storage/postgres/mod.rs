@@ -27,6 +27,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
 use crate::domain::engine::Engine;
+use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
@@ -209,14 +210,16 @@ impl PostgresStorage {
     }
 }
 
+impl LaneStorage for PostgresStorage {
+    fn lanes(&self) -> usize {
+        2
+    }
+}
+
 #[async_trait]
 impl Engine for PostgresStorage {
     fn name(&self) -> &'static str {
         "postgres"
-    }
-
-    fn lanes(&self) -> usize {
-        2
     }
 
     async fn check_ready(&self) -> Result<()> {

@@ -26,6 +26,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::clock::{Micros, random_id};
+use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::sessions::change::{Change, PreparedChange};
 use crate::domain::sessions::ledger::{Batch, Outcome, Part};
 use crate::domain::sessions::loading::{EntriesQuery, Loaded};
@@ -98,7 +99,7 @@ fn memory_key(scope_id: i64) -> String {
 }
 
 #[async_trait]
-impl<T: SessionEngine> SessionStorage for T {
+impl<T: SessionEngine + LaneStorage> SessionStorage for T {
     async fn prepare_session(
         &self,
         caller: &Caller,

@@ -5,8 +5,9 @@ use super::{SnapshotEngine, archives};
 use crate::domain::Result;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::Micros;
+use crate::domain::names::SnapshotId;
+use crate::domain::snapshots::Snapshot;
 use crate::domain::snapshots::storage::ListSnapshots;
-use crate::domain::snapshots::{Snapshot, SnapshotId};
 use crate::domain::tokens::grants::{Access as Allowed, Action, Selector};
 use crate::storage::db::access::SqlValue;
 

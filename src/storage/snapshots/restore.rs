@@ -9,7 +9,7 @@ use super::{SnapshotEngine, answers, leftovers, rehoming, sessions};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
-use crate::domain::names::ThreadId;
+use crate::domain::names::{SnapshotId, ThreadId};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::snapshots::restore::{
@@ -18,7 +18,7 @@ use crate::domain::snapshots::restore::{
 };
 use crate::domain::snapshots::storage::What;
 use crate::domain::snapshots::{
-    History, NamespacePart, SNAPSHOT, SessionPart, Snapshot, SnapshotId, ThreadPart,
+    History, NamespacePart, SNAPSHOT, SessionPart, Snapshot, ThreadPart,
 };
 use crate::domain::tenants::audit::Act;
 use crate::domain::threads::storage::CopyThread;

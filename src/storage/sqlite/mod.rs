@@ -32,6 +32,7 @@ use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
 use crate::domain::engine::Engine;
+use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::secret_memory::SecretMemory;
@@ -135,14 +136,16 @@ impl SqliteStorage {
     }
 }
 
+impl LaneStorage for SqliteStorage {
+    fn lanes(&self) -> usize {
+        1
+    }
+}
+
 #[async_trait]
 impl Engine for SqliteStorage {
     fn name(&self) -> &'static str {
         "sqlite"
-    }
-
-    fn lanes(&self) -> usize {
-        1
     }
 
     async fn check_ready(&self) -> Result<()> {

@@ -5,11 +5,12 @@ use async_trait::async_trait;
 use super::models::ModelMemory;
 use super::namespaces;
 use crate::domain::clock::Micros;
-use crate::domain::store::indexing::{IndexingStorage, IndexingTask};
+use crate::domain::store::indexing_storage::{IndexingStorage, IndexingTask};
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::vector::{Model, NewVectors};
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
+use crate::storage::maintenance::background_tasks::Living;
 
 /// What was made by another model and is due again in one round.
 const RENEWED_ROWS: i64 = 500;
@@ -57,7 +58,7 @@ pub trait Indexable: Accessible {
 }
 
 #[async_trait]
-impl<T: Indexable> IndexingStorage for T {
+impl<T: Indexable + Living> IndexingStorage for T {
     async fn claim_indexing(
         &self,
         now: Micros,

@@ -3,7 +3,7 @@
 use super::StoredItem;
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
-use crate::domain::store::history::{ItemVersion, ListVersions, VersionPage};
+use crate::domain::store::history_storage::{ItemVersion, ListVersions, VersionPage};
 use crate::storage::content::opening::Chunks;
 
 /// `found` are rows in order, one more than the page has where there are more, and whether each is the item's present one. A row

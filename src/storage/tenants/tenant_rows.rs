@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::quota_rows::measured;
 use crate::domain::Result;
+use crate::domain::tenants::erasure::ErasureStorage;
 use crate::domain::tenants::tenant::{TenantStorage, TenantUse};
 use crate::storage::db::access::{Access, Accessible};
 
@@ -43,7 +44,7 @@ select max(at) from (
     union all select max(updated_at) from sessions where tenant = $1) t";
 
 #[async_trait]
-impl<T: Accessible> TenantStorage for T {
+impl<T: Accessible + ErasureStorage> TenantStorage for T {
     async fn has_tenant(&self, tenant: &str) -> Result<bool> {
         let mut access = self.begin_read().await?;
         let rows = access.rows(&exists_text(), &[tenant.into()]).await?;

@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use super::policy_rows::{self as rows, key, of_claim, owner};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_hex};
-use crate::domain::limits::{LIMITS, at_most};
+use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
+use crate::domain::names::at_most;
 use crate::domain::tenants::audit::Act;
 use crate::domain::threads::retention::{
     Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rules,
@@ -15,6 +16,7 @@ use crate::domain::threads::retention_storage::RetentionStorage;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, OWN_WORK, SqlRow, SqlValue};
+use crate::storage::maintenance::background_tasks::Living;
 use crate::storage::tenants::audit_rows::record as record_act;
 
 /// An engine that removes what rules remove.
@@ -26,7 +28,7 @@ pub trait RetentionEngine: Accessible {
 
 /// A method without a comment on round trips takes one on PostgreSQL, but for the removal itself.
 #[async_trait]
-impl<T: RetentionEngine> RetentionStorage for T {
+impl<T: RetentionEngine + Living> RetentionStorage for T {
     /// Round trips on PostgreSQL: begin, for a thread the count of others, the policy, the act, commit.
     async fn put_policy(
         &self,

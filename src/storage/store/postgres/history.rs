@@ -8,7 +8,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
-use crate::domain::store::history::{ItemHistoryStorage, ListVersions, VersionPage};
+use crate::domain::store::history_storage::{ItemHistoryStorage, ListVersions, VersionPage};
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::store::StoredItem;
 use crate::storage::store::versions::page;

@@ -8,7 +8,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
-use crate::domain::store::history::{ItemHistoryStorage, ListVersions, VersionPage};
+use crate::domain::store::history_storage::{ItemHistoryStorage, ListVersions, VersionPage};
 use crate::storage::checkpoints::sqlite::views::Tenant;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
