@@ -1,6 +1,8 @@
 //! Checks the house rules on the source files: imports of rooms, openers, length and names of files.
 //! Another rule binds every table of an SQL statement to a tenant.
 
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/tenants.rs"]
 mod tenants;
 

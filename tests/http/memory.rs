@@ -24,7 +24,6 @@ use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::engine::Engine;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::scheduling::background_tasks::Running;
-use threadkeep::domain::scheduling::lanes::LaneStorage;
 use threadkeep::domain::store::item::{Address, Item};
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::namespace_settings::Setting;
@@ -370,12 +369,6 @@ impl KeyStorage for Memory {
         let before = keys.len();
         keys.retain(|key| key.tenant != tenant || key.key_id != key_id);
         Ok(keys.len() < before)
-    }
-}
-
-impl LaneStorage for Memory {
-    fn lanes(&self) -> usize {
-        1
     }
 }
 

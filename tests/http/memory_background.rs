@@ -6,6 +6,7 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::scheduling::background_tasks::{
     BackgroundTaskStorage, Kind, Parked, Running, Standing,
 };
+use threadkeep::domain::scheduling::lanes::LaneStorage;
 
 use crate::memory::Memory;
 
@@ -41,5 +42,11 @@ impl BackgroundTaskStorage for Memory {
 
     async fn release_parked(&self, _: Option<&str>) -> Result<u64> {
         Ok(0)
+    }
+}
+
+impl LaneStorage for Memory {
+    fn lanes(&self) -> usize {
+        1
     }
 }
