@@ -3,7 +3,7 @@
 create table thread_details (
     tenant text collate "C" not null,
     thread_key bigint not null,
-    -- Grows by one with each change. A thread without a row has 0.
+    -- About the time of the change in microseconds, and greater with each. A thread without a row has 0.
     version bigint not null,
     -- A JSON object with title and metadata, sealed in the thread's scope.
     document bytea not null,

@@ -3,7 +3,7 @@
 create table thread_details (
     tenant text not null,
     thread_key integer not null,
-    -- Grows by one with each change. A thread without a row has 0.
+    -- About the time of the change in microseconds, and greater with each. A thread without a row has 0.
     version integer not null,
     -- A JSON object with title and metadata, sealed in the thread's scope.
     document blob not null,

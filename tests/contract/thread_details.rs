@@ -69,7 +69,7 @@ pub async fn a_created_thread_has_what_was_set_and_keeps_it(h: Harness) {
     let asked = create("t", Some("Über alles"), Some(metadata));
     assert!(is_new(&h, &asked).await);
     let made = thread(&h, "t").await.unwrap();
-    assert_eq!((made.checkpoint_count, made.details.version), (0, 1));
+    assert!(made.checkpoint_count == 0 && made.details.version > 0);
     assert_eq!(made.details.title.as_deref(), Some("Über alles"));
     assert_eq!(
         made.details.metadata,
@@ -107,20 +107,24 @@ pub async fn an_update_merges_metadata_and_counts_versions(h: Harness) {
     h.storage.update_thread(&h.caller, &set(None, r#"{"b":[1],"c":{}}"#)).await.unwrap();
     let both = (Some("One".to_owned()), r#"{"a":1.0,"b":[1],"c":{}}"#.to_owned());
     assert_eq!(shown(&h, "t").await, both);
-    let stale = UpdateThread { if_version: Some(1), ..set(None, "{}") };
+    let current = thread(&h, "t").await.unwrap().details.version;
+    let stale = UpdateThread { if_version: Some(current - 1), ..set(None, "{}") };
     let error = h.storage.update_thread(&h.caller, &stale).await;
-    assert_eq!(conflict(error), Conflict::VersionConflict { current: 2 });
-    let whole = UpdateThread { if_version: Some(2), replace_metadata: true, ..set(None, "{}") };
+    assert_eq!(conflict(error), Conflict::VersionConflict { current });
+    let whole =
+        UpdateThread { if_version: Some(current), replace_metadata: true, ..set(None, "{}") };
     h.storage.update_thread(&h.caller, &whole).await.unwrap();
     assert_eq!(shown(&h, "t").await, (Some("One".to_owned()), "{}".to_owned()));
     let no_title = UpdateThread { title: TitleChange::Remove, ..update("t") };
     h.storage.update_thread(&h.caller, &no_title).await.unwrap();
     let last = thread(&h, "t").await.unwrap();
-    assert_eq!((last.details.version, last.details.title), (4, None));
+    assert!(last.details.version > current && last.details.title.is_none());
     assert!(last.updated_at > before.updated_at && last.created_at == before.created_at);
     h.storage.update_thread(&h.caller, &update("t")).await.unwrap();
     let touched = thread(&h, "t").await.unwrap();
-    assert!(touched.updated_at > last.updated_at && touched.details.version == 4);
+    assert!(
+        touched.updated_at > last.updated_at && touched.details.version == last.details.version
+    );
     let half = |name: &str| format!(r#"{{"{name}":"{}"}}"#, "x".repeat(40_000));
     h.storage.update_thread(&h.caller, &set(None, &half("a"))).await.unwrap();
     let error = h.storage.update_thread(&h.caller, &set(None, &half("b"))).await.unwrap_err();
@@ -140,14 +144,14 @@ pub async fn a_repeated_request_is_answered_as_the_first_and_changes_nothing(h: 
     assert!(thread(&h, "other").await.is_none());
     let change = UpdateThread {
         metadata: Some(r#"{"a":1}"#.into()),
-        if_version: Some(1),
+        if_version: Some(thread(&h, "t").await.unwrap().details.version),
         idempotency: Some(("change".to_owned(), [2; 32])),
         ..update("t")
     };
-    for _ in 0..2 {
-        h.storage.update_thread(&h.caller, &change).await.unwrap();
-    }
-    assert_eq!(thread(&h, "t").await.unwrap().details.version, 2);
+    h.storage.update_thread(&h.caller, &change).await.unwrap();
+    let changed = thread(&h, "t").await.unwrap();
+    h.storage.update_thread(&h.caller, &change).await.unwrap();
+    assert_eq!(thread(&h, "t").await.unwrap(), changed);
     let other = UpdateThread { idempotency: key(3), ..change };
     let error = h.storage.update_thread(&h.caller, &other).await.unwrap_err();
     assert!(matches!(error, Error::IdempotencyMismatch), "{error}");

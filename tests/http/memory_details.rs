@@ -27,7 +27,7 @@ impl ThreadDetailsStorage for Memory {
             graph_id: None,
             assistant_id: None,
             user_id: None,
-            details: Details::of_new(request)?,
+            details: Details::of_new(request, 1)?,
         });
         Ok(Created { thread_id: request.thread_id.to_string(), is_new: true })
     }

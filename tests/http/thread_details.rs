@@ -27,7 +27,8 @@ async fn a_thread_is_created_found_changed_and_counted() {
     let body =
         json!({"thread_id": "t-1", "title": "Trip to Rome", "metadata": {"customer": "acme"}});
     let made = shared.post(ANN, CREATE, &body).await.ok().json();
-    assert_eq!((&made["created"], &made["thread"]["version"]), (&json!(true), &json!(1)));
+    let first = made["thread"]["version"].as_i64().unwrap();
+    assert!(made["created"] == json!(true) && first > 0);
     assert_eq!(made["thread"]["title"], "Trip to Rome");
     assert_eq!(
         (&made["thread"]["owner"], &made["thread"]["checkpoint_count"]),
@@ -35,16 +36,18 @@ async fn a_thread_is_created_found_changed_and_counted() {
     );
     let again = shared.post(ANN, CREATE, &body).await.ok().json();
     assert_eq!((&again["created"], &again["thread"]), (&json!(false), &made["thread"]));
-    let changed = json!({"thread_id": "t-1", "metadata": {"open": true}, "if_version": 1});
+    let changed = json!({"thread_id": "t-1", "metadata": {"open": true}, "if_version": first});
     let changed = shared.post(ANN, UPDATE, &changed).await.ok().json();
     assert_eq!(changed["thread"]["metadata"], json!({"customer": "acme", "open": true}));
-    let stale = json!({"thread_id": "t-1", "title": null, "if_version": 1});
+    let stale = json!({"thread_id": "t-1", "title": null, "if_version": first});
     let refused = shared.post(ANN, UPDATE, &stale).await;
     refused.assert_problem(409, "version_conflict");
-    assert_eq!(refused.json()["current_version"], 2);
+    assert_eq!(refused.json()["current_version"], changed["thread"]["version"]);
+    let second = changed["thread"]["version"].as_i64().unwrap();
     let no_title = json!({"thread_id": "t-1", "title": null});
     let changed = shared.post(ANN, UPDATE, &no_title).await.ok().json();
-    assert_eq!((changed["thread"].get("title"), &changed["thread"]["version"]), (None, &json!(3)));
+    assert!(changed["thread"].get("title").is_none());
+    assert!(changed["thread"]["version"].as_i64().unwrap() > second);
     for (body, found) in [
         (json!({"metadata": {"open": true}}), vec!["t-1"]),
         (json!({"metadata": {"open": false}}), vec![]),

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
 use crate::domain::error::{Conflict, Error, Full, Result};
 use crate::domain::json::{exact_fields, exact_json};
 use crate::domain::limits::LIMITS;
@@ -16,7 +17,8 @@ pub const NO_METADATA: &str = "{}";
 /// What is kept of a thread beside its checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Details {
-    /// Grows by one with each change. 0: nothing was ever set.
+    /// About the time of the change in microseconds, and greater with each, so that no number comes twice for a thread's id. 0: nothing
+    /// was ever set.
     pub version: i64,
     pub title: Option<String>,
     /// The exact text of a JSON object.
@@ -97,19 +99,19 @@ impl Details {
     ///
     /// # Errors
     /// As [`Self::updated`].
-    pub fn of_new(request: &CreateThread) -> Result<Self> {
+    pub fn of_new(request: &CreateThread, now: Micros) -> Result<Self> {
         let none = Self::default();
         if request.title.is_none() && request.metadata.is_none() {
             return Ok(none);
         }
-        none.changed(request.title.clone(), request.metadata.as_deref(), false)
+        none.changed(request.title.clone(), request.metadata.as_deref(), false, now)
     }
 
     /// What they become.
     ///
     /// # Errors
     /// `VersionConflict`; `TooLarge` where the merged metadata is.
-    pub fn updated(&self, request: &UpdateThread) -> Result<Self> {
+    pub fn updated(&self, request: &UpdateThread, now: Micros) -> Result<Self> {
         if request.if_version.is_some_and(|it| it != self.version) {
             return Err(Error::Conflict(Conflict::VersionConflict { current: self.version }));
         }
@@ -121,7 +123,7 @@ impl Details {
             TitleChange::Remove => None,
             TitleChange::Set(title) => Some(title.clone()),
         };
-        self.changed(title, request.metadata.as_deref(), request.replace_metadata)
+        self.changed(title, request.metadata.as_deref(), request.replace_metadata, now)
     }
 
     /// Checks what came in a file.
@@ -140,6 +142,7 @@ impl Details {
         title: Option<String>,
         metadata: Option<&str>,
         is_whole: bool,
+        now: Micros,
     ) -> Result<Self> {
         let before = if is_whole { NO_METADATA } else { self.metadata.as_str() };
         let metadata = match metadata {
@@ -147,7 +150,7 @@ impl Details {
             None => self.metadata.clone(),
         };
         check_size(&metadata)?;
-        Ok(Self { version: self.version + 1, title, metadata })
+        Ok(Self { version: now.max(self.version + 1), title, metadata })
     }
 }
 
@@ -195,23 +198,23 @@ mod tests {
             idempotency: None,
         };
         let first = Details::default()
-            .updated(&update(
-                TitleChange::Set("One".into()),
-                Some(r#"{"a":1.0,"b":null}"#),
-                false,
-                None,
-            ))
+            .updated(
+                &update(TitleChange::Set("One".into()), Some(r#"{"a":1.0,"b":null}"#), false, None),
+                0,
+            )
             .unwrap();
         assert_eq!((first.version, first.metadata.as_str()), (1, r#"{"a":1.0,"b":null}"#));
-        let second =
-            first.updated(&update(TitleChange::Keep, Some(r#"{"b":2}"#), false, Some(1))).unwrap();
+        let second = first
+            .updated(&update(TitleChange::Keep, Some(r#"{"b":2}"#), false, Some(1)), 0)
+            .unwrap();
         assert_eq!(second.title.as_deref(), Some("One"));
         assert_eq!(second.metadata, r#"{"a":1.0,"b":2}"#);
-        let third = second.updated(&update(TitleChange::Remove, Some("{}"), true, None)).unwrap();
+        let third =
+            second.updated(&update(TitleChange::Remove, Some("{}"), true, None), 0).unwrap();
         assert_eq!((third.version, third.title), (3, None));
         assert_eq!(third.metadata, NO_METADATA);
-        assert!(first.updated(&update(TitleChange::Keep, None, false, Some(2))).is_err());
-        assert_eq!(first.updated(&update(TitleChange::Keep, None, false, None)).unwrap(), first);
+        assert!(first.updated(&update(TitleChange::Keep, None, false, Some(2)), 0).is_err());
+        assert_eq!(first.updated(&update(TitleChange::Keep, None, false, None), 0).unwrap(), first);
     }
 
     #[test]
@@ -225,8 +228,8 @@ mod tests {
             if_version: None,
             idempotency: None,
         };
-        let first = Details::default().updated(&grown(half("a"))).unwrap();
-        let error = first.updated(&grown(half("b"))).unwrap_err();
+        let first = Details::default().updated(&grown(half("a")), 0).unwrap();
+        let error = first.updated(&grown(half("b")), 0).unwrap_err();
         assert!(matches!(error, Error::TooLarge { limit: 65_536, .. }), "{error}");
         assert!(check_metadata(&vec![b' '; 65_537]).is_err());
     }

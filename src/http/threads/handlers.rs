@@ -37,7 +37,8 @@ pub const PAGE_DEFAULT: i64 = 100;
     request_body(content = GetThreadBody, example = json!({"thread_id": "t-1"})),
     responses((status = 200, description = "The thread, if there is one", body = GotThread, example = json!({"thread": {
         "thread_id": "t-1", "created_at": "2026-01-31T12:00:00.000000Z", "updated_at": "2026-01-31T12:00:09.000000Z",
-        "last_step": 4, "forks": 0, "checkpoint_count": 6, "size_bytes": 48211, "generation": "9f2b7c"
+        "last_step": 4, "forks": 0, "checkpoint_count": 6, "size_bytes": 48211, "generation": "9f2b7c",
+        "metadata": {"customer": "acme"}, "version": 1_790_000_000_000_000_i64
     }}))),
 )]
 pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
@@ -139,7 +140,7 @@ pub struct ThreadOut {
     /// What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`.
     #[schema(value_type = Exact<'static>)]
     metadata: ExactOut,
-    /// Of title and metadata: grows with each change of them. 0: nothing was ever set.
+    /// Of title and metadata: grows with each change of them, and comes never twice. 0: nothing was ever set.
     version: i64,
 }
 

@@ -126,7 +126,7 @@ async fn update<T: SessionEngine>(
         Some(row) => open(secret, locked.scope_id, row.integer(0)?, row.bytes(1)?)?,
         None => Details::default(),
     };
-    let after = before.updated(request)?;
+    let after = before.updated(request, Clock::System.now())?;
     if after != before {
         let ids = (locked.thread_key, locked.scope_id);
         put_details(access, engine.dialect(), (thread.tenant, secret), ids, &after).await?;
@@ -170,7 +170,7 @@ impl Creating<'_> {
         if lock(engine, access, thread, self.secret).await?.is_some() {
             return Ok(Some(false));
         }
-        let details = Details::of_new(self.request)?;
+        let details = Details::of_new(self.request, Clock::System.now())?;
         if let Some(full) = self.request.full {
             return Err(Error::QuotaExceeded(full));
         }

@@ -42,16 +42,17 @@ describe.each(ENGINES)("on %s", (engine) => {
     const made = await client.threads.create({ threadId: "trip", title: "Trip to Rome", metadata });
     expect(made).toMatchObject({
       created: true,
-      thread: { title: "Trip to Rome", metadata, version: 1 },
+      thread: { title: "Trip to Rome", metadata },
     });
+    const { version } = made.thread;
     expect((await client.threads.create({ threadId: "trip" })).created).toBe(false);
     const changed = await client.threads.update("trip", {
       metadata: { customer: "b" },
-      ifVersion: 1,
+      ifVersion: version,
     });
     expect(changed.metadata).toEqual({ ...metadata, customer: "b" });
     await expect(
-      client.threads.update("trip", { title: "x", ifVersion: 1 }),
+      client.threads.update("trip", { title: "x", ifVersion: version }),
     ).rejects.toBeInstanceOf(VersionConflictError);
     await expect(client.threads.update("none")).rejects.toBeInstanceOf(NotFoundError);
     const found = async (conditions: object) =>
@@ -64,7 +65,10 @@ describe.each(ENGINES)("on %s", (engine) => {
     const replaced = await client.threads.update("trip", { metadata: {}, replaceMetadata: true });
     expect(replaced.metadata).toEqual({});
     await put(saver, "trip", checkpoint("c1"));
-    expect(await client.getThread("trip")).toMatchObject({ checkpointCount: 1, version: 4 });
+    expect(await client.getThread("trip")).toMatchObject({
+      checkpointCount: 1,
+      version: replaced.version,
+    });
     const { thread } = await client.threads.create();
     expect(thread.threadId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     const first = await client.threads.search({ limit: 1, sort: "thread_id" });

@@ -121,6 +121,26 @@ class FileVersion(Kind):
         self.post("/v1/files/delete", {"namespace": NAMESPACE, "path": "/f"})
 
 
+class ThreadVersion(Kind):
+    """Of title and metadata."""
+
+    taken_by: ClassVar = {"if_version": {"update_thread"}}
+    part: ClassVar = {"threads": [{"thread_id": "t"}]}
+
+    def changed(self, text: str, **held: Any) -> dict[str, Any]:
+        return {"thread_id": "t", "metadata": {"v": text}, **held}
+
+    def make(self, text: str) -> Any:
+        self.post("/v1/threads/create", {"thread_id": "t"})
+        return self.post("/v1/threads/update", self.changed(text))["thread"]["version"]
+
+    def present(self, held: Any) -> tuple[int, str | None]:
+        return self.call("/v1/threads/update", self.changed("of A", if_version=held))
+
+    def delete(self) -> None:
+        self.post("/v1/threads/delete", {"thread_id": "t"})
+
+
 class OfSession(Kind):
     part: ClassVar = {"sessions": [SESSION]}
 
@@ -227,6 +247,7 @@ class Fence(Generation):
 KINDS = [
     ItemVersion,
     FileVersion,
+    ThreadVersion,
     DocumentVersion,
     StreamHead,
     HeadOfOneStream,
@@ -238,6 +259,10 @@ KINDS = [
 # Fields that name a place to read from, or a thing, and are no condition of a write: (field, operation), or a field wherever it is.
 HARMLESS = {
     "cursor": "listings go on behind a key; what came back is listed under its own",
+    "created_after": "a time",
+    "created_before": "a time",
+    "updated_after": "a time",
+    "updated_before": "a time",
     ("before", "list_checkpoints"): "ids of checkpoints are the client's",
     ("since", "list_audit_events"): "a time",
     ("after", "follow_changes"): "names its log: 410 in another one; what comes back is a change",
@@ -256,7 +281,8 @@ SOUGHT = re.compile(
 )
 
 # Deleted and made again, a thread goes on under its generation: that names restores, which replace what a client has read.
-GOES_ON = {(Generation, "made again")}
+# Title and metadata that are back are those that the client read, under the version that names them.
+GOES_ON = {(Generation, "made again"), (ThreadVersion, "restored and back")}
 # A session that is there with other contents is replaced by an import over it alone.
 IMPOSSIBLE = {(HeadOfOneStream, "deleted and imported")}
 

@@ -23,4 +23,4 @@ def test_every_block_answers_what_the_document_says(
         executable.compare(step, answer, names)
     # What stood for anything at all would show nothing.
     assert len({names[it] for it in ("food", "monday", "plan", "edited plan", "fjord")}) == 5
-    assert f"the item's version is {names['food']}," in names["conflict"]
+    assert f"the version is {names['food']}," in names["conflict"]

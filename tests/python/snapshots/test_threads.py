@@ -18,12 +18,13 @@ def test_a_thread_is_made_found_changed_and_counted(client: Client) -> None:
     threads = client.threads
     made = threads.create("trip", title="Trip to Rome", metadata={"customer": "acme"})
     assert made.created
-    assert (made.thread.title, made.thread.version) == ("Trip to Rome", 1)
+    first = made.thread.version
+    assert made.thread.title == "Trip to Rome"
     assert threads.create("trip", title="another").created is False
-    changed = threads.update("trip", metadata={"state": "done"}, if_version=1)
+    changed = threads.update("trip", metadata={"state": "done"}, if_version=first)
     assert changed.metadata == {"customer": "acme", "state": "done"}
     with pytest.raises(VersionConflictError):
-        threads.update("trip", metadata={}, if_version=1)
+        threads.update("trip", metadata={}, if_version=first)
     assert threads.update("trip", title=None).title is None
     assert threads.update("trip", title="Rome", metadata={}, replace_metadata=True).metadata == {}
     assert [it.thread_id for it in threads.search(q="ROM").threads] == ["trip"]
@@ -64,7 +65,9 @@ def test_lost_replies_do_it_once(client: Client, proxy: Proxy, api_key: str) -> 
     assert made.created
     assert client.threads.count() == 1
     proxy.lose(1)
-    assert far.update(made.thread.thread_id, metadata={"a": 1}, if_version=1).version == 2
+    first = made.thread.version
+    changed = far.update(made.thread.thread_id, metadata={"a": 1}, if_version=first)
+    assert changed.version > first
     assert proxy.lost == 2
 
 

@@ -5369,7 +5369,7 @@ export interface components {
             user_id?: string | null;
             /**
              * Format: int64
-             * @description Of title and metadata: grows with each change of them. 0: nothing was ever set.
+             * @description Of title and metadata: grows with each change of them, and comes never twice. 0: nothing was ever set.
              */
             version: number;
         };
