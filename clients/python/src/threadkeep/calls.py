@@ -149,7 +149,7 @@ def thread_or_none(answer: dict[str, Any]) -> Thread | None:
 def thread_of(found: object) -> Thread:
     """A thread of an answer. A server that knows no metadata sends none."""
     thread = record(Thread, found)
-    text = thread.metadata or b"{}"
+    text: Any = thread.metadata or b"{}"  # as the answer has it: JSON in bytes
     try:
         return replace(thread, metadata=json.loads(text))
     except (TypeError, ValueError) as error:
