@@ -77,6 +77,8 @@ pub struct App {
     pub drive: DriveFiles,
     pub browsers: Browsers,
     pub agentrail_other_user: OtherUser,
+    /// The routes of the LangGraph Agent Server are not answered.
+    pub no_agent_server: bool,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub tokens: Tokens,
@@ -130,6 +132,8 @@ pub struct Outside {
     pub embedder: Embedder,
     pub browsers: Browsers,
     pub agentrail_other_user: OtherUser,
+    /// See the setting of this name.
+    pub no_agent_server: bool,
 }
 
 /// What pages of other origins have to do with this server.
@@ -160,7 +164,8 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder, browsers, agentrail_other_user } = outside.into();
+        let Outside { issuers, embedder, browsers, agentrail_other_user, no_agent_server } =
+            outside.into();
         let Settings { memory, retention_interval, audit_keep_days, rates, keyless } = settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
@@ -228,6 +233,7 @@ impl App {
             drive: DriveFiles::new(of_noun(), Arc::clone(&items), Arc::clone(&clock)),
             browsers,
             agentrail_other_user,
+            no_agent_server,
             items,
             sessions: Sessions::new(
                 of_noun(),

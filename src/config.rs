@@ -2,6 +2,7 @@
 //! Reads nothing but the command line and the environment.
 
 mod administration;
+mod agent_server;
 mod browsers;
 mod embeddings;
 mod stopping;
@@ -16,6 +17,7 @@ use ipnet::IpNet;
 pub use self::administration::{
     Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Tenants, Token,
 };
+pub use self::agent_server::AgentServer;
 pub use self::browsers::Browsers;
 pub use self::embeddings::EmbeddingsEndpoint;
 pub use self::stopping::Stopping;
@@ -114,6 +116,8 @@ pub struct Serve {
     pub embeddings: EmbeddingsEndpoint,
     #[command(flatten)]
     pub browsers: Browsers,
+    #[command(flatten)]
+    pub agent_server: AgentServer,
     /// What a program of Agentrail's is told that asks, for one user, for a session of another: the session, as Agentrail's own store
     /// does; 409; or 403.
     #[arg(long, env = "THREADKEEP_AGENTRAIL_OTHER_USER", value_enum, default_value_t = OtherUser::Answered)]

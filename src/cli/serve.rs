@@ -153,6 +153,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
             config::OtherUser::Conflict => OtherUser::Conflict,
             config::OtherUser::Forbidden => OtherUser::Forbidden,
         },
+        no_agent_server: serve.agent_server.no_agent_server,
     };
     let app = App::start(storage, clock, local, settings, shown, outside).await?;
     if app.authenticator.is_unprotected() {

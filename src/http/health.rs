@@ -52,9 +52,16 @@ pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem>
         return Err(Problem::new(Code::Unavailable, "the keys could not be read for a while"));
     }
     app.writes.check()?;
+    check_storage(&app).await?;
+    Ok("ready\n")
+}
+
+/// # Errors
+/// 503 when the storage does not answer in time.
+pub async fn check_storage(app: &App) -> Result<(), Problem> {
     let checked = tokio::time::timeout(READY_WITHIN, app.storage.check_ready()).await;
     checked.map_err(|_| Problem::new(Code::Unavailable, "the storage does not answer"))??;
-    Ok("ready\n")
+    Ok(())
 }
 
 /// Metrics

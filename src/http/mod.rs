@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a handler gets its caller only through `call`, which checks the permission declared here.
 
+mod agent_server;
 mod agentrail;
 mod checkpoints;
 pub mod connections;
@@ -20,6 +21,9 @@ pub mod tokens;
 
 use std::sync::Arc;
 
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router, middleware};
 use serde::Serialize;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
@@ -249,6 +253,10 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::openapi_msgpack))
         .routes(routes!(health::openapi_agentrail))
         .routes(routes!(health::docs))
+        // For SDKs and UIs of LangGraph.
+        .routes(routes!(agent_server::meta::root))
+        .routes(routes!(agent_server::meta::ok))
+        .routes(routes!(agent_server::meta::info))
 }
 
 /// The whole server as a service. Small answers gain nothing by being compressed.
@@ -265,15 +273,32 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
             SizeAbove::new(bytes_min).and(NotForContentType::const_new("text/event-stream")),
         );
     let (router, _) = routes().split_for_parts();
-    router
-        .fallback(async || Problem::new(Code::NotFound, "there is no such route"))
+    let router = router
+        .fallback(agent_server::paths::absent)
         .method_not_allowed_fallback(async || {
             Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
         })
         .layer(compression)
+        .layer(middleware::from_fn_with_state(Arc::clone(app), without_agent_server))
         .layer(middleware::from_fn_with_state(Arc::clone(app), connections::origins::guard))
         .layer(middleware::from_fn_with_state(Arc::clone(app), connections::edge::request_context))
-        .with_state(Arc::clone(app))
+        .with_state(Arc::clone(app));
+    // Before a route is chosen.
+    Router::new()
+        .fallback_service(router)
+        .layer(middleware::map_request(async |it: Request| agent_server::paths::name_thread(it)))
+}
+
+/// Hides the routes of the Agent Server where they are not wanted.
+async fn without_agent_server(
+    State(app): State<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if app.no_agent_server && agent_server::paths::is_ours(request.uri().path()) {
+        return Problem::new(Code::NotFound, "there is no such route").into_response();
+    }
+    next.run(request).await
 }
 
 /// The answer of writes that have nothing to tell.

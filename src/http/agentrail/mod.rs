@@ -7,17 +7,15 @@ pub mod messages;
 pub mod orchestration;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, Path};
-use axum::http::request::Parts;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::request::decode::{Input, Received};
 use super::request::exact::{Exact, ExactOut, Text};
-use super::request::problem::{Code, Problem};
+pub use super::request::path_ids::PathIds;
+use super::request::problem::Problem;
 use crate::app::App;
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
@@ -31,25 +29,7 @@ use crate::domain::{Error, Result, agentrail, names};
 /// Pages of one answer: 64 MiB of entries and more are not read at once.
 const PAGES_MAX: usize = 64;
 
-/// The ids in a path, decoded.
-pub struct PathIds(HashMap<String, String>);
-
-impl FromRequestParts<Arc<App>> for PathIds {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let Path(ids) = Path::from_request_parts(parts, app).await.map_err(|_| {
-            Problem::new(Code::Invalid, "ids in a path are percent-encoded UTF-8").at("path")
-        })?;
-        Ok(Self(ids))
-    }
-}
-
 impl PathIds {
-    pub fn id(&self, name: &str) -> &str {
-        self.0.get(name).map_or("", String::as_str)
-    }
-
     pub fn session(&self) -> Result<SessionName> {
         agentrail::session(self.id("tenant"), self.id("session"))
     }

@@ -20,6 +20,9 @@ const PERMISSION: &str = "x-permission";
 /// Extension of an answer: the codes that its problem can have.
 const CODES: &str = "x-codes";
 
+/// Tag of the routes of the LangGraph Agent Server, whose bodies are JSON, whatever is sent or accepted.
+const AGENT_SERVER: &str = "agent-server";
+
 /// Answers of a real server, by operation, for those that have none at their handler. Written by a test, which compares them.
 const ANSWERS: &str = include_str!("../../../openapi/answers.json");
 
@@ -74,6 +77,7 @@ fn complete(api: OpenApi) -> Value {
 fn complete_operation(operation: &mut Value) {
     let permission = operation[PERMISSION].as_str().map(str::to_owned);
     let has_body = operation.get("requestBody").is_some();
+    let only_json = operation["tags"][0] == AGENT_SERVER;
     let changes = |it: &str| it.ends_with(":write") || it.ends_with(":append");
     let id = operation["operationId"].as_str().unwrap_or_default().to_owned();
     let [idempotent, queued, writes, whole_value, searches_content] =
@@ -84,7 +88,8 @@ fn complete_operation(operation: &mut Value) {
     codes.extend([Code::HeadTooLarge, Code::Internal]);
     if permission.is_some() {
         codes.extend([Code::Unauthorized, Code::TokenExpired, Code::TokenRevoked]);
-        codes.extend([Code::NotGranted, Code::NotAcceptable]);
+        codes.push(Code::NotGranted);
+        codes.extend((!only_json).then_some(Code::NotAcceptable));
         codes.extend([Code::TooManyRequests, Code::Unavailable, Code::KeyDestroyed]);
         codes.push(Code::DeadlineExceeded);
         operation["security"] = json!([{"bearer": []}, {"api_key": []}]);
@@ -120,13 +125,15 @@ fn complete_operation(operation: &mut Value) {
     let with_key = permission.is_some();
     if let Some(content) = operation.pointer_mut("/requestBody/content") {
         generators::raw_bytes(content);
-        second_media_type(content);
+        if !only_json {
+            second_media_type(content);
+        }
     }
     for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
         if let Some(content) = response.get_mut("content").filter(|_| status.starts_with('2')) {
             generators::raw_bytes(content);
             add_example(content, &id);
-            if with_key {
+            if with_key && !only_json {
                 second_media_type(content);
             }
         }
@@ -313,6 +320,7 @@ fn tags() -> Value {
         {"name": "sessions", "description": "Logs and small documents of agents that are not LangGraph"},
         {"name": "snapshots", "description": "Frozen copies of threads, namespaces and sessions, and how they come back"},
         {"name": "agentrail", "description": "Sessions as Agentrail's adapters and its Inspector ask for them"},
+        {"name": "agent-server", "description": "Threads, states and the store as SDKs and UIs of LangGraph ask for them"},
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},

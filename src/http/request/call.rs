@@ -62,6 +62,11 @@ impl Reply {
         Ok(Self { format: Format::wanted(headers)?, held })
     }
 
+    /// JSON, whatever the caller accepts.
+    pub fn json(held: Held) -> Self {
+        Self { format: Format::Json, held }
+    }
+
     /// JSON for who accepts neither form: what was done is told, whatever a browser accepts.
     pub fn or_json(headers: &HeaderMap, held: Held) -> Self {
         Self { format: Format::wanted(headers).unwrap_or(Format::Json), held }
@@ -137,7 +142,7 @@ impl<T: Input> FromRequest<Arc<App>> for Call<T> {
         let caller = identity.caller;
         let answer_format = Format::wanted(headers)?;
         let format = Format::sent(headers)?;
-        let deadline = app.clock.now() + budget_micros(headers)?;
+        let deadline = deadline(headers, app)?;
         let idempotency_key = decode::idempotency_key(headers)?;
         let whole = body::read(headers, body, &account).await?;
         let received = Received { format, body: whole.bytes, idempotency_key };
@@ -147,7 +152,18 @@ impl<T: Input> FromRequest<Arc<App>> for Call<T> {
     }
 }
 
-async fn decode_input<T: Input>(tenant: &str, received: Received) -> Result<T, Problem> {
+/// Of who asks, by the route's own rules.
+///
+/// # Errors
+/// 422 outside of the limits.
+pub(in crate::http) fn deadline(headers: &HeaderMap, app: &App) -> Result<Micros, Problem> {
+    Ok(app.clock.now() + budget_micros(headers)?)
+}
+
+pub(in crate::http) async fn decode_input<T: Input>(
+    tenant: &str,
+    received: Received,
+) -> Result<T, Problem> {
     cpu_pool::run_sized(tenant, received.body.len(), move || decode::decode(&received)).await?
 }
 

@@ -14,6 +14,7 @@ pub(super) mod media;
 pub(super) mod meter;
 pub(super) mod metered;
 pub(super) mod outgoing;
+pub(super) mod path_ids;
 pub mod problem;
 pub(super) mod query_fields;
 pub(super) mod wide;

@@ -73,6 +73,8 @@ codes! {
     ThreadNotFound = 404 "thread_not_found" "There is no such thread";
     SessionNotFound = 404 "session_not_found" "There is no such stream";
     DocumentNotFound = 404 "document_not_found" "There is no such document";
+    RunNotFound = 404 "run_not_found" "There is no such run";
+    AssistantNotFound = 404 "assistant_not_found" "There is no such assistant";
     FileNotFound = 404 "file_not_found" "The file is not there";
     MethodNotAllowed = 405 "method_not_allowed" "The route has other methods";
     NotAcceptable = 406 "not_acceptable" "No answer in an accepted media type";
@@ -111,6 +113,7 @@ codes! {
     ExportTruncated = 422 "export_truncated" "The export was cut off";
     ExportVersion = 422 "export_version_unsupported" "The export has a later format";
     ExportSignature = 422 "export_signature_wrong" "The export is not signed with this key";
+    NeedsGraph = 422 "needs_graph" "Only the process that has the graph can do this";
     SearchNeedsPlaintext = 422 "search_needs_plaintext" "Values are encrypted: this cannot be searched";
     IdempotencyMismatch = 422 "idempotency_mismatch" "The key of the request was used before";
     HeadTooLarge = 431 "head_too_large" "The address or the headers are too large";

@@ -13,12 +13,20 @@ use crate::domain::{Error, Result};
 pub struct Fields(Vec<(String, String)>);
 
 impl Fields {
+    /// With names that nobody knows, which are passed over.
+    ///
+    /// # Errors
+    /// 400 for what is no query.
+    pub fn with_unknown(uri: &Uri) -> Result<Self, Problem> {
+        let read = Query::<Vec<(String, String)>>::try_from_uri(uri);
+        let refuse = |_| Problem::new(Code::MalformedBody, "the query cannot be read").at("query");
+        read.map(|Query(fields)| Self(fields)).map_err(refuse)
+    }
+
     /// # Errors
     /// 400 for what is no query, 422 for names that are not `known`.
     pub fn of(uri: &Uri, known: &[&str]) -> Result<Self, Problem> {
-        let read = Query::<Vec<(String, String)>>::try_from_uri(uri);
-        let refuse = |_| Problem::new(Code::MalformedBody, "the query cannot be read").at("query");
-        let Query(fields) = read.map_err(refuse)?;
+        let Self(fields) = Self::with_unknown(uri)?;
         match fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             Some((name, _)) => {
                 let name: String = name.chars().take(64).collect();

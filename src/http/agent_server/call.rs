@@ -1,0 +1,133 @@
+//! Defines the extractors of the wire. Credentials, bodies and answers have other rules here than under `/v1`.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use bytes::Bytes;
+
+use crate::app::App;
+use crate::auth::authenticator::Identity;
+use crate::domain::caller::Caller;
+use crate::domain::clock::Micros;
+use crate::domain::names::ThreadId;
+use crate::http::request::body;
+use crate::http::request::call::{
+    Call, Reply, deadline, decode_input, identify_as, presented_key,
+};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::media::Format;
+use crate::http::request::path_ids::PathIds;
+use crate::http::request::problem::{Code, Problem};
+
+/// A request whose body means nothing.
+pub struct PlainCall {
+    pub caller: Caller,
+    pub deadline: Micros,
+    pub reply: Reply,
+}
+
+/// A request with a body in JSON, whatever its content type says.
+pub struct JsonCall<T>(pub Call<T>);
+
+/// The same, where no body is an empty object.
+pub struct OptionalJsonCall<T>(pub Call<T>);
+
+/// The thread that the path names.
+pub struct ThreadPath(pub ThreadId);
+
+impl FromRequestParts<Arc<App>> for PlainCall {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        let identity = identify(parts, app).await?;
+        let held = app.shares.account(identity.holder()).open();
+        let deadline = deadline(&parts.headers, app)?;
+        Ok(Self { caller: identity.caller, deadline, reply: Reply::json(held) })
+    }
+}
+
+impl<T: Input> FromRequest<Arc<App>> for JsonCall<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        read(request, app, None).await.map(Self)
+    }
+}
+
+impl<T: Input> FromRequest<Arc<App>> for OptionalJsonCall<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        read(request, app, Some(b"{}")).await.map(Self)
+    }
+}
+
+impl FromRequestParts<Arc<App>> for ThreadPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        // Who may not ask is told nothing about the path.
+        let identity = identify(parts, app).await?;
+        parts.extensions.insert(identity);
+        let ids = PathIds::from_request_parts(parts, app).await?;
+        Ok(Self(ThreadId::new(ids.id("thread_id"))?))
+    }
+}
+
+/// `empty`: what stands for no body.
+async fn read<T: Input>(
+    request: Request,
+    app: &Arc<App>,
+    empty: Option<&'static [u8]>,
+) -> Result<Call<T>, Problem> {
+    let (parts, body) = request.into_parts();
+    let identity = identify(&parts, app).await?;
+    let account = app.shares.account(identity.holder());
+    let deadline = deadline(&parts.headers, app)?;
+    let whole = body::read(&parts.headers, body, &account).await?;
+    let bytes = match empty {
+        Some(empty) if whole.bytes.trim_ascii().is_empty() => Bytes::from_static(empty),
+        _ => whole.bytes,
+    };
+    let received = Received { format: Format::Json, body: bytes, idempotency_key: None };
+    let input = decode_input(&identity.caller.tenant, received).await.map_err(not_json)?;
+    Ok(Call { caller: identity.caller, deadline, input, reply: Reply::json(whole.held) })
+}
+
+/// A body that is no JSON breaks a rule of the call here, as for its other servers.
+fn not_json(problem: Problem) -> Problem {
+    if problem.code != Code::MalformedBody {
+        return problem;
+    }
+    let detail = format!("Invalid JSON in request body: {}", problem.detail);
+    Problem::new(Code::Invalid, detail).at("body")
+}
+
+async fn identify(parts: &Parts, app: &App) -> Result<Identity, Problem> {
+    if let Some(identity) = parts.extensions.get::<Identity>() {
+        return Ok(identity.clone());
+    }
+    identify_as(parts, app, presented(&parts.headers, app)).await
+}
+
+/// An empty `x-api-key` is none. SDKs send what their own variables hold without being asked, so on a server without keys only what could
+/// be a key or token of ours counts.
+fn presented<'a>(headers: &'a HeaderMap, app: &App) -> Option<&'a str> {
+    if headers.contains_key("authorization") {
+        return presented_key(headers);
+    }
+    let key = presented_key(headers).filter(|it| !it.is_empty())?;
+    let is_ours = key.starts_with("tk_") || key.starts_with("tks_") || is_jwt(key);
+    (is_ours || !app.authenticator.is_keyless()).then_some(key)
+}
+
+fn is_jwt(text: &str) -> bool {
+    text.starts_with("ey") && text.split('.').count() == 3
+}
+
+/// The answer about a thread that is not there, or not the caller's.
+pub fn no_thread(thread_id: &ThreadId) -> Problem {
+    Problem::new(Code::ThreadNotFound, format!("Thread with ID {thread_id} not found"))
+}
