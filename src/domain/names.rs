@@ -61,6 +61,13 @@ name!(
 name!(Writer, "writer", writer_bytes_max, empty = true);
 name!(LeaseHolder, "holder", lease_holder_bytes_max, empty = false);
 
+impl CheckpointNs {
+    /// Of the root graph.
+    pub fn root() -> Self {
+        Self(String::new())
+    }
+}
+
 impl ThreadId {
     /// Of a thread that a snapshot keeps, by the snapshot's number: longer than any that a caller can send, so that no request
     /// reaches it. Listings leave out what is longer than the limit.

@@ -12,6 +12,13 @@ pub fn rfc3339(micros: Micros) -> String {
         .unwrap_or_default()
 }
 
+/// The same with `+00:00` in place of `Z`, as Python writes times.
+pub fn rfc3339_with_offset(micros: Micros) -> String {
+    DateTime::<Utc>::from_timestamp_micros(micros)
+        .map(|time| time.to_rfc3339_opts(SecondsFormat::Micros, false))
+        .unwrap_or_default()
+}
+
 /// A time that a caller sent.
 ///
 /// # Errors
@@ -38,5 +45,7 @@ mod tests {
     #[test]
     fn a_time_shows_all_its_microseconds() {
         assert_eq!(super::rfc3339(1_000_000_000_000_001), "2001-09-09T01:46:40.000001Z");
+        let shown = super::rfc3339_with_offset(1_000_000_000_000_000);
+        assert_eq!(shown, "2001-09-09T01:46:40.000000+00:00");
     }
 }

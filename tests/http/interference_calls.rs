@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::matrix::{CONTENT, NOBODYS, Route, THREAD, routes};
+use crate::matrix_agent_server::REFUSED;
 use crate::matrix_sessions::{BY_PATH, look};
 use crate::matrix_snapshots;
 use crate::matrix_table::{HOLDER, OF_LARGE_VALUES, PUBLIC, Request, rows};
@@ -32,7 +33,12 @@ pub struct Step {
     pub may_be_taken: bool,
 }
 
-const READS: [&str; 15] = [
+const READS: [&str; 20] = [
+    "agent_server_count",
+    "agent_server_find",
+    "agent_server_get",
+    "agent_server_list",
+    "agent_server_search",
     "agentrail_get",
     "agentrail_list",
     "agentrail_load",
@@ -49,7 +55,16 @@ const READS: [&str; 15] = [
     "read_",
     "search_",
 ];
-const REMOVES: [&str; 6] = ["abort_", "delete_", "prune_", "revoke_", "break_", "import_"];
+const REMOVES: [&str; 8] = [
+    "agent_server_delete",
+    "agent_server_prune",
+    "abort_",
+    "delete_",
+    "prune_",
+    "revoke_",
+    "break_",
+    "import_",
+];
 
 impl Step {
     fn operation_begins(&self, with: &[&str]) -> bool {
@@ -101,6 +116,9 @@ fn request(operation: &str, thread: &str) -> Request {
     }
     if BY_PATH.contains(&operation) {
         return look(thread);
+    }
+    if REFUSED.contains(&operation) {
+        return Request::Thread(thread.to_owned(), Some(json!({})));
     }
     if OF_LARGE_VALUES.contains(&operation) {
         return Request::Body(json!({"thread_id": thread, "name": base64(&name(b"part"))}));

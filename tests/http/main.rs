@@ -5,6 +5,8 @@
 mod support;
 
 mod accounts;
+mod agent_server;
+mod agent_server_states;
 mod agentrail;
 mod answers;
 mod archives;
@@ -35,6 +37,7 @@ mod jwt;
 mod keyless;
 mod lists;
 mod matrix;
+mod matrix_agent_server;
 mod matrix_files;
 mod matrix_sessions;
 mod matrix_snapshots;

@@ -15,6 +15,7 @@ use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tokens::key::Key;
 use threadkeep::http;
 
+use crate::matrix_agent_server::{REFUSED, path_of_thread};
 use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, path_of_session};
 use crate::matrix_snapshots::{self, empty_export};
 use crate::matrix_table::{HOLDER, OF_LARGE_VALUES, PUBLIC, Request, Row, SIGNED, TAKEN, rows};
@@ -154,6 +155,10 @@ impl World {
                 let body = body.as_ref().map(ToString::to_string).unwrap_or_default();
                 (path_of_session(&path, session), body.into_bytes())
             }
+            Request::Thread(thread, body) => {
+                let body = body.as_ref().map(ToString::to_string).unwrap_or_default();
+                (path_of_thread(&path, thread), body.into_bytes())
+            }
             Request::File(query) => (format!("{path}{query}"), empty_export()),
             Request::Tar(query) => (format!("{path}{query}"), EMPTY_TAR.into()),
             Request::Raw(query) => (format!("{path}{query}"), b"raw".to_vec()),
@@ -251,9 +256,11 @@ fn the_matrix_has_every_operation_and_no_other() {
     let documented: BTreeSet<String> = routes().into_iter().map(|it| it.operation).collect();
     let expected =
         rows().map(|it| it.operation).chain(PUBLIC).chain(BY_PATH).chain(OF_LARGE_VALUES);
+    let expected = expected.chain(REFUSED);
     let expected = expected.map(str::to_owned);
     assert_eq!(documented, expected.collect());
     let count = rows().count() + PUBLIC.len() + BY_PATH.len() + OF_LARGE_VALUES.len();
+    let count = count + REFUSED.len();
     assert_eq!(documented.len(), count, "each once");
 }
 
@@ -279,7 +286,7 @@ async fn what_needs_no_permission_answers_everybody() {
 async fn nobody_gets_more_than_the_matrix_says() {
     let mut wrong = Vec::new();
     let asked = |it: &&Route| {
-        let elsewhere = PUBLIC.iter().chain(&BY_PATH).chain(&OF_LARGE_VALUES);
+        let elsewhere = PUBLIC.iter().chain(&BY_PATH).chain(&OF_LARGE_VALUES).chain(&REFUSED);
         !elsewhere.into_iter().any(|id| *id == it.operation)
     };
     for route in routes().iter().filter(asked) {

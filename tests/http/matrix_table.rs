@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::tokens::{SECOND, START};
 use crate::wire::{base64, commit, put};
-use crate::{matrix_files, matrix_sessions, matrix_snapshots};
+use crate::{matrix_agent_server, matrix_files, matrix_sessions, matrix_snapshots};
 
 /// Holder and fence of the lease on the thread.
 pub const HOLDER: &str = "the-holder";
@@ -38,6 +38,8 @@ pub enum Request {
     Body(Value),
     /// The session in the path, and a body; the method is the operation's.
     Path(String, Option<Value>),
+    /// The thread in the path, and a body.
+    Thread(String, Option<Value>),
     /// The query, with bytes as the body.
     Raw(String),
     /// The query, with an archive that has nothing in it.
@@ -54,7 +56,10 @@ pub const NO_THREAD: &str = "404 thread_not_found";
 pub const TAKEN: &str = "409 thread_taken";
 
 /// For everybody who reaches the server, whatever they present.
-pub const PUBLIC: [&str; 7] = [
+pub const PUBLIC: [&str; 10] = [
+    "agent_server_get_info",
+    "agent_server_get_ok",
+    "agent_server_get_root",
     "get_docs",
     "get_health",
     "get_openapi",
@@ -84,7 +89,8 @@ pub const WRITE_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
 
 /// Every operation that needs a permission.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    ROWS.iter().chain(matrix_sessions::ROWS).chain(matrix_files::ROWS).chain(matrix_snapshots::ROWS)
+    let beside = [matrix_sessions::ROWS, matrix_files::ROWS, matrix_snapshots::ROWS];
+    ROWS.iter().chain(beside.into_iter().flatten()).chain(matrix_agent_server::ROWS)
 }
 
 const ROWS: &[Row] = &[

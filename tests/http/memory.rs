@@ -22,7 +22,7 @@ use threadkeep::domain::checkpoints::storage::{
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::engine::Engine;
-use threadkeep::domain::names::ThreadId;
+use threadkeep::domain::names::{CheckpointNs, ThreadId};
 use threadkeep::domain::scheduling::background_tasks::Running;
 use threadkeep::domain::store::item::{Address, Item};
 use threadkeep::domain::store::namespace::Namespace;
@@ -257,6 +257,20 @@ impl CheckpointStorage for Memory {
             bases: view.bases,
             chain: found.chain,
         }))
+    }
+
+    async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+        among: &[CheckpointNs],
+    ) -> Result<Vec<String>> {
+        self.called("list_namespaces")?;
+        let views = self.views(caller);
+        let has = |ns: &&CheckpointNs| {
+            views.iter().any(|it| it.thread_id == thread_id.as_str() && it.ns == ns.as_str())
+        };
+        Ok(among.iter().filter(has).map(|it| it.as_str().to_owned()).collect())
     }
 
     async fn delete_for_runs(&self, _: &Caller, run_ids: &[String]) -> Result<()> {

@@ -10,6 +10,7 @@ use tower::ServiceExt as _;
 
 use crate::drive_world;
 use crate::matrix::{NOBODYS, Route, THREAD, World, routes, row_of};
+use crate::matrix_agent_server::REFUSED;
 use crate::matrix_table::{PUBLIC, Request};
 use crate::server::{Answer, DOCUMENT, HOST, JSON, Server};
 use crate::tokens::{SECOND, START};
@@ -37,7 +38,8 @@ fn takes(route: &Route, name: &str) -> bool {
 }
 
 fn all_that(is: impl Fn(&Route) -> bool) -> Vec<Route> {
-    routes().into_iter().filter(|it| is(it)).collect()
+    let asked = routes().into_iter().filter(|it| !REFUSED.contains(&it.operation.as_str()));
+    asked.filter(|it| is(it)).collect()
 }
 
 /// The request of the matrix, with one more field.

@@ -166,16 +166,21 @@ impl Server {
     }
 }
 
-/// The path as the document has it: ids that the server makes stand in segments.
+/// The path as the document has it: ids stand in segments.
 fn documented(path: &str) -> String {
-    let Some((before, id)) = path.split_once("/uploads/") else { return path.to_owned() };
-    let mut rest = id.split('/').skip(1);
-    let rest = match (rest.next(), rest.next()) {
-        (Some("parts"), Some(_)) => "/parts/{part}".to_owned(),
-        (Some(more), None) => format!("/{more}"),
-        _ => String::new(),
+    let paths = DOCUMENT["paths"].as_object().unwrap();
+    if paths.contains_key(path) {
+        return path.to_owned();
+    }
+    let segments: Vec<&str> = path.split('/').collect();
+    let is_id = |it: &str| it.starts_with('{') && it.ends_with('}');
+    let fits = |template: &&String| {
+        let all: Vec<&str> = template.split('/').collect();
+        all.len() == segments.len()
+            && all.iter().zip(&segments).all(|(one, it)| one == it || is_id(one) && !it.is_empty())
     };
-    format!("{before}/uploads/{{upload_id}}{rest}")
+    let ids = |template: &&String| template.split('/').filter(|it| is_id(it)).count();
+    paths.keys().filter(fits).min_by_key(ids).map_or_else(|| path.to_owned(), Clone::clone)
 }
 
 impl Answer {

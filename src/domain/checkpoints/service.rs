@@ -17,7 +17,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
-use crate::domain::names::{Channel, CheckpointId};
+use crate::domain::names::{Channel, CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::threads::retention::{PruneRequest, Pruned};
@@ -176,6 +176,23 @@ impl Checkpoints {
         require_whole(target.large_values, bases.chain(history.chain.all_values()))?;
         let cut = cut(&mut history.chain, held);
         Ok(Some((history, cut)))
+    }
+
+    /// Those of `among` that have a checkpoint. One round trip, none for no names.
+    ///
+    /// # Errors
+    /// A storage that cannot be read.
+    pub async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+        among: &[CheckpointNs],
+    ) -> Result<Vec<String>> {
+        caller.require(Permission::Threads(Action::Read))?;
+        if among.is_empty() || !caller.may_read_thread(thread_id) {
+            return Ok(Vec::new());
+        }
+        self.storage.list_namespaces(caller, thread_id, among).await
     }
 
     /// In all threads that the caller may write to, those that are granted by name too.

@@ -11,7 +11,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::names::ThreadId;
+use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::threads::storage::ThreadStorage;
 
@@ -79,6 +79,15 @@ pub trait CheckpointStorage: ThreadStorage + ValuePartStorage + LaneStorage {
         target: &Target,
         channels: &[String],
     ) -> Result<Option<TargetHistory>>;
+
+    /// Those of `among` that have a checkpoint in the thread, in any order; none of a thread that is absent or not the caller's. One
+    /// round trip.
+    async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+        among: &[CheckpointNs],
+    ) -> Result<Vec<String>>;
 
     /// Removes the checkpoints of these runs with their writes in all threads that the caller may write to; checkpoints
     /// that stay get a delta base first.

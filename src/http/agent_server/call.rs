@@ -13,9 +13,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
 use crate::http::request::body;
-use crate::http::request::call::{
-    Call, Reply, deadline, decode_input, identify_as, presented_key,
-};
+use crate::http::request::call::{Call, Reply, deadline, decode_input, identify_as, presented_key};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::media::Format;
 use crate::http::request::path_ids::PathIds;

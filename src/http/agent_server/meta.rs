@@ -8,11 +8,10 @@ use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::query::flag;
 use crate::app::App;
-use crate::domain::Error;
 use crate::http::health::check_storage;
 use crate::http::request::call::Answer;
-use crate::http::request::problem::Problem;
 use crate::http::request::query_fields::Fields;
 
 /// The version of the wire that the tests compare with. Clients decide by it what they may ask.
@@ -71,18 +70,6 @@ pub async fn info() -> Response {
         metadata: crate::http::Empty {},
         threadkeep: AgentServerImplementation { version: env!("CARGO_PKG_VERSION"), runs: false },
     })
-}
-
-/// `true`, `false`, `1` or `0`, in small or large letters. Absent: false.
-///
-/// # Errors
-/// 422 for anything else.
-pub fn flag(fields: &Fields, name: &str) -> Result<bool, Problem> {
-    match fields.all(name).last().map(str::to_ascii_lowercase).as_deref() {
-        None | Some("" | "false" | "0") => Ok(false),
-        Some("true" | "1") => Ok(true),
-        Some(_) => Err(Error::invalid(name, format!("{name} must be true or false")).into()),
-    }
 }
 
 fn json(answer: &impl Serialize) -> Response {

@@ -2,5 +2,14 @@
 //! No graph runs here. Handlers are thin: every call is one of the domain, with its permission.
 
 pub mod call;
+pub mod history;
 pub mod meta;
 pub mod paths;
+mod query;
+mod rows;
+pub mod runs;
+mod select;
+pub mod state;
+pub mod state_update;
+mod state_view;
+mod subgraphs;

@@ -60,6 +60,7 @@ macro_rules! codes {
 
 codes! {
     MalformedBody = 400 "malformed_body" "The body cannot be read";
+    BadRequest = 400 "bad_request" "The request cannot be carried out";
     Unauthorized = 401 "unauthorized" "A valid key is needed";
     TokenExpired = 401 "token_expired" "The token has expired";
     TokenRevoked = 401 "token_revoked" "The token was revoked";
@@ -74,7 +75,6 @@ codes! {
     SessionNotFound = 404 "session_not_found" "There is no such stream";
     DocumentNotFound = 404 "document_not_found" "There is no such document";
     RunNotFound = 404 "run_not_found" "There is no such run";
-    AssistantNotFound = 404 "assistant_not_found" "There is no such assistant";
     FileNotFound = 404 "file_not_found" "The file is not there";
     MethodNotAllowed = 405 "method_not_allowed" "The route has other methods";
     NotAcceptable = 406 "not_acceptable" "No answer in an accepted media type";

@@ -2,6 +2,7 @@
 
 pub mod base_document;
 pub mod channel_map;
+pub mod namespaces;
 pub mod postgres;
 pub mod prepare;
 pub mod sqlite;

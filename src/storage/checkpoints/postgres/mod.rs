@@ -25,9 +25,13 @@ use crate::domain::checkpoints::storage::{
     CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
 };
 use crate::domain::clock::Micros;
+use crate::domain::names::{CheckpointNs, ThreadId};
+use crate::domain::tokens::grants::Action;
+use crate::storage::checkpoints::namespaces::list_namespaces;
 use crate::storage::checkpoints::prepare::prepare;
 use crate::storage::checkpoints::value_parts::named_in;
 use crate::storage::postgres::PostgresStorage;
+use crate::storage::threads::thread_filter::OwnedThread;
 
 /// A statement that reads and met a broken connection is repeated once on a new one: after the database was restarted every
 /// idle connection is dead. Removals leave the repetition to the caller.
@@ -63,6 +67,17 @@ impl CheckpointStorage for PostgresStorage {
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         self.read_history(caller, target, channels).await
+    }
+
+    async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+        among: &[CheckpointNs],
+    ) -> Result<Vec<String>> {
+        let secret = self.secret(&caller.tenant).await?;
+        let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
+        list_namespaces(self, thread, &secret, among).await
     }
 
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {

@@ -25,9 +25,13 @@ use crate::domain::checkpoints::storage::{
     CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
 };
 use crate::domain::clock::Micros;
+use crate::domain::names::{CheckpointNs, ThreadId};
+use crate::domain::tokens::grants::Action;
+use crate::storage::checkpoints::namespaces::list_namespaces;
 use crate::storage::checkpoints::prepare::prepare;
 use crate::storage::checkpoints::value_parts::named_in;
 use crate::storage::sqlite::{SqliteStorage, reserve};
+use crate::storage::threads::thread_filter::OwnedThread;
 
 #[async_trait]
 impl CheckpointStorage for SqliteStorage {
@@ -61,6 +65,17 @@ impl CheckpointStorage for SqliteStorage {
         channels: &[String],
     ) -> Result<Option<TargetHistory>> {
         self.read_history(caller, target, channels).await
+    }
+
+    async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+        among: &[CheckpointNs],
+    ) -> Result<Vec<String>> {
+        let secret = self.secret(&caller.tenant).await?;
+        let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
+        list_namespaces(self, thread, &secret, among).await
     }
 
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {

@@ -1,0 +1,97 @@
+//! Knows which fields of a state the caller wants.
+
+use std::collections::BTreeSet;
+
+use crate::decode::Json;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::at_most;
+use crate::domain::{Error, Result};
+
+const FIELDS: [&str; 10] = [
+    "values",
+    "next",
+    "tasks",
+    "metadata",
+    "created_at",
+    "checkpoint",
+    "parent_checkpoint",
+    "interrupts",
+    "checkpoint_id",
+    "parent_checkpoint_id",
+];
+
+/// The fields of an answer, and the keys of its values. The default is everything.
+#[derive(Debug, Clone, Default)]
+pub struct Select {
+    /// None: all.
+    fields: Option<BTreeSet<&'static str>>,
+    /// None: all.
+    keys: Option<BTreeSet<String>>,
+}
+
+impl Select {
+    /// # Errors
+    /// 422 for a name that no state has.
+    pub fn new(names: &[String]) -> Result<Self> {
+        at_most("select", names.len(), LIMITS.filter_terms_max)?;
+        if names.is_empty() {
+            return Ok(Self::default());
+        }
+        let (mut fields, mut keys) = (BTreeSet::new(), BTreeSet::new());
+        for name in names {
+            if let Some(key) = name.strip_prefix("values.") {
+                keys.insert(key.to_owned());
+                continue;
+            }
+            let known = FIELDS.iter().find(|it| *it == name);
+            fields.insert(*known.ok_or_else(|| {
+                let known = FIELDS.join(", ");
+                Error::invalid("select", format!("select takes {known} and values.KEY"))
+            })?);
+        }
+        let wants_all = fields.contains("values");
+        if !keys.is_empty() {
+            fields.insert("values");
+        }
+        Ok(Self { fields: Some(fields), keys: (!wants_all && !keys.is_empty()).then_some(keys) })
+    }
+
+    pub fn has(&self, field: &str) -> bool {
+        self.fields.as_ref().is_none_or(|it| it.contains(field))
+    }
+
+    /// What is wanted of the values.
+    pub fn values(&self, values: Json) -> Json {
+        match (values, &self.keys) {
+            (Json::Object(fields), Some(keys)) => {
+                Json::Object(fields.into_iter().filter(|(name, _)| keys.contains(name)).collect())
+            }
+            (values, _) => values,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn select(names: &[&str]) -> Result<Select> {
+        Select::new(&names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn nothing_named_is_everything() {
+        let all = select(&[]).unwrap();
+        assert!(FIELDS.iter().all(|it| all.has(it)));
+    }
+
+    #[test]
+    fn keys_narrow_the_values_unless_all_are_named_too() {
+        let values = || Json::Object(vec![("a".into(), Json::Null), ("b".into(), Json::Null)]);
+        let one = select(&["values.b", "next"]).unwrap();
+        assert!(one.has("values") && one.has("next") && !one.has("tasks"));
+        assert_eq!(one.values(values()), Json::Object(vec![("b".into(), Json::Null)]));
+        assert_eq!(select(&["values", "values.b"]).unwrap().values(values()), values());
+        assert!(select(&["nothing"]).is_err());
+    }
+}

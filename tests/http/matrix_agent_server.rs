@@ -1,0 +1,94 @@
+//! Defines what the permission matrix expects of the routes of the LangGraph Agent Server, and asks those that are always refused.
+
+use serde_json::{Value, json};
+
+use crate::matrix::{NOBODYS, Route, THREAD, World, routes};
+use crate::matrix_table::{
+    ANYBODY, Answers, DENIED, NO_THREAD, OK, Request, Row, answers, body, row,
+};
+
+const READ_THREAD: Answers = answers([NO_THREAD, NO_THREAD, NO_THREAD, OK, DENIED]);
+
+/// They would run a graph, or ask for a run: the second field says whether on a thread.
+pub const REFUSED: [&str; 21] = [
+    "agent_server_abort_run",
+    "agent_server_abort_runs",
+    "agent_server_call_agent",
+    "agent_server_call_mcp",
+    "agent_server_create_cron",
+    "agent_server_create_cron_on_thread",
+    "agent_server_create_run",
+    "agent_server_create_run_on_thread",
+    "agent_server_create_runs",
+    "agent_server_delete_run",
+    "agent_server_follow_run",
+    "agent_server_follow_thread",
+    "agent_server_get_run",
+    "agent_server_get_ui",
+    "agent_server_run_command",
+    "agent_server_stream_run",
+    "agent_server_stream_run_on_thread",
+    "agent_server_update_state",
+    "agent_server_wait_for_end_of_run",
+    "agent_server_wait_for_run",
+    "agent_server_wait_for_run_on_thread",
+];
+
+pub const ROWS: &[Row] = &[
+    row("agent_server_get_state", |thread, _| of(thread), READ_THREAD),
+    row("agent_server_get_state_at", |thread, _| of(thread), READ_THREAD),
+    row(
+        "agent_server_get_state_of_checkpoint",
+        |thread, _| with(thread, json!({"checkpoint": {}, "subgraphs": true})),
+        READ_THREAD,
+    ),
+    row("agent_server_list_states", |thread, _| of(thread), READ_THREAD),
+    row("agent_server_find_states", |thread, _| with(thread, json!({"limit": 9})), READ_THREAD),
+    row("agent_server_list_runs", |thread, _| of(thread), READ_THREAD),
+    row("agent_server_search_crons", |_, _| body(json!({})), ANYBODY),
+    row("agent_server_count_crons", |_, _| body(json!({})), ANYBODY),
+];
+
+fn of(thread: &str) -> Request {
+    Request::Thread(thread.to_owned(), None)
+}
+
+fn with(thread: &str, body: Value) -> Request {
+    Request::Thread(thread.to_owned(), Some(body))
+}
+
+/// The path of a route about this thread.
+pub fn path_of_thread(path: &str, thread: &str) -> String {
+    let path = path.replace("{thread_id}", thread).replace("{checkpoint_id}", "1");
+    path.replace("{run_id}", "r-1").replace("{assistant_id}", "a-1")
+}
+
+#[tokio::test]
+async fn what_would_run_a_graph_is_refused_and_tells_nothing_of_foreign_threads() {
+    let it = World::new().await;
+    let all: Vec<Route> =
+        routes().into_iter().filter(|it| REFUSED.contains(&it.operation.as_str())).collect();
+    assert_eq!(all.len(), REFUSED.len());
+    for route in all {
+        let is_of_thread = route.path.contains("{thread_id}");
+        let is_of_run = route.path.contains("{run_id}") || route.path == "/runs/cancel";
+        let own = match route.operation.as_str() {
+            "agent_server_update_state" => (400, "bad_request"),
+            _ if is_of_run => (404, "run_not_found"),
+            _ => (422, "needs_graph"),
+        };
+        let ask = async |who: Option<&str>, thread: &str| {
+            let headers: Vec<_> = who.map(|it| ("x-api-key", it)).into_iter().collect();
+            let request = with(thread, json!({}));
+            it.ask_with(&route, &request, &headers).await.problem()
+        };
+        assert_eq!(ask(None, THREAD).await, (401, "unauthorized".to_owned()), "{route:?}");
+        assert_eq!(ask(Some(&it.acme), THREAD).await, (own.0, own.1.to_owned()), "{route:?}");
+        for who in [&it.bob, &it.globex, &it.elsewhere] {
+            let foreign = ask(Some(who), THREAD).await;
+            assert_eq!(foreign, ask(Some(who), NOBODYS).await, "{route:?}");
+            let expected = if is_of_thread { (404, "thread_not_found") } else { own };
+            assert_eq!(foreign, (expected.0, expected.1.to_owned()), "{route:?}");
+        }
+    }
+}
