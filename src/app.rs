@@ -141,7 +141,7 @@ pub struct Outside {
 pub struct Browsers {
     /// Where signed addresses lead to: a host of its own for what agents wrote.
     pub files_origin: Option<String>,
-    /// Front ends that may call the drive.
+    /// Front ends that may call the API, the drive and the Agent Server.
     pub cors_origins: Vec<String>,
 }
 

@@ -9,9 +9,14 @@ pub struct Browsers {
     /// of its own, on which nothing else is answered.
     #[arg(long, env = "THREADKEEP_FILES_ORIGIN", value_parser = origin)]
     pub files_origin: Option<String>,
-    /// Origin of a front end that may call `/v1/…` and `/api/storage/…` from a browser. May be given several times; none by default.
-    #[arg(long = "cors-origin", env = "THREADKEEP_CORS_ORIGINS", value_delimiter = ',', value_parser = origin)]
+    /// Origin of a front end that may call `/v1/…`, `/api/storage/…` and the routes of the Agent Server from a browser. May be given
+    /// several times; none by default. `*` stands for every origin, on a server with keys.
+    #[arg(long = "cors-origin", env = "THREADKEEP_CORS_ORIGINS", value_delimiter = ',', value_parser = page)]
     pub cors_origins: Vec<String>,
+}
+
+fn page(text: &str) -> Result<String, String> {
+    if text == "*" { Ok(text.to_owned()) } else { origin(text) }
 }
 
 /// As browsers write it: lower case, without a path, without the port that its scheme has anyway.
@@ -32,7 +37,13 @@ fn origin(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::origin;
+    use super::{origin, page};
+
+    #[test]
+    fn any_page_may_be_named() {
+        assert_eq!(page("*").as_deref(), Ok("*"));
+        assert!(page("http://localhost:3000").is_ok() && page("null").is_err());
+    }
 
     #[test]
     fn origins_are_as_browsers_write_them() {

@@ -48,8 +48,12 @@ pub use self::health::operators;
 pub use self::tokens::handlers::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server. Flags follow it.
-#[expect(clippy::too_many_lines, reason = "the route page")]
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
+    with_agent_server(own_routes())
+}
+
+#[expect(clippy::too_many_lines, reason = "the route page")]
+fn own_routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(needs(Threads(Append), routes!(checkpoints::commit::commit)).with(Queued))
         .routes(needs(Threads(Read), routes!(checkpoints::reading::get)))
@@ -253,7 +257,11 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::openapi_msgpack))
         .routes(routes!(health::openapi_agentrail))
         .routes(routes!(health::docs))
-        // For SDKs and UIs of LangGraph.
+}
+
+/// For SDKs and UIs of LangGraph. A function of its own, for a smaller frame.
+fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    router
         .routes(routes!(agent_server::meta::root))
         .routes(routes!(agent_server::meta::ok))
         .routes(routes!(agent_server::meta::info))
@@ -263,6 +271,18 @@ pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Append), routes!(agent_server::state_update::update)))
         .routes(needs(Threads(Read), routes!(agent_server::history::get)))
         .routes(needs(Threads(Read), routes!(agent_server::history::find)))
+        .routes(
+            needs(Namespaces(Append), routes!(agent_server::store::put))
+                .with(Queued)
+                .with(SearchesContent),
+        )
+        .routes(needs(Namespaces(Read), routes!(agent_server::store::get)).with(WholeValue))
+        .routes(needs(Namespaces(Write), routes!(agent_server::store::delete)).with(Queued))
+        .routes(
+            needs(Namespaces(Read), routes!(agent_server::store_search::search))
+                .with(SearchesContent),
+        )
+        .routes(needs(Namespaces(Read), routes!(agent_server::store_search::list_namespaces)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::list)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::create_on_thread)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::stream_on_thread)))

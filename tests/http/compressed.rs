@@ -14,7 +14,13 @@ use crate::server::{Answer, DOCUMENT, JSON, MSGPACK};
 /// Events are for now, and a compressor would wait for more.
 const EVENTS: &str = "follow_changes";
 /// Have nothing to say; metrics are counted in the program alone.
-const EMPTY: [&str; 2] = ["delete_from_drive", "get_metrics"];
+const EMPTY: [&str; 5] = [
+    "agent_server_delete_item",
+    "agent_server_delete_thread",
+    "agent_server_put_item",
+    "delete_from_drive",
+    "get_metrics",
+];
 
 /// The world of the matrix, where the smallest answer is compressed, too.
 async fn world() -> World {

@@ -241,7 +241,13 @@ async fn only_named_front_ends_call_the_server_from_a_page() {
             );
         }
     }
-    let preflight = [page, ("access-control-request-method", "DELETE")];
+    let asked = "authorization, x-api-key, x-of-the-page";
+    let preflight = [
+        page,
+        ("access-control-request-method", "DELETE"),
+        ("access-control-request-headers", asked),
+        ("access-control-request-private-network", "true"),
+    ];
     let app = server.router.clone();
     let ask = |path: &'static str| {
         let mut request =
@@ -251,23 +257,17 @@ async fn only_named_front_ends_call_the_server_from_a_page() {
         }
         tower::ServiceExt::oneshot(app.clone(), request.body(axum::body::Body::empty()).unwrap())
     };
-    for path in ["/api/storage/delete", "/v1/store/get"] {
+    for path in ["/api/storage/delete", "/v1/store/get", "/threads/t/state", "/store/items"] {
         let answer = ask(path).await.unwrap();
         assert_eq!(answer.status(), 204);
         let listed = |name: &str| answer.headers()[name].to_str().unwrap().to_owned();
-        assert_eq!(listed("access-control-allow-methods"), "GET, POST, PUT, DELETE");
-        let headers = listed("access-control-allow-headers");
-        for name in [
-            "authorization",
-            "x-api-key",
-            "content-type",
-            "idempotency-key",
-            "threadkeep-budget-ms",
-            "if-match",
-            "range",
-        ] {
-            assert!(headers.split(", ").any(|it| it == name), "{name}: {headers}");
-        }
+        assert_eq!(
+            listed("access-control-allow-methods"),
+            "GET, POST, PUT, PATCH, DELETE, OPTIONS"
+        );
+        assert_eq!(listed("access-control-allow-headers"), asked);
+        assert_eq!(listed("access-control-allow-private-network"), "true");
+        assert_eq!(listed("access-control-max-age"), "600");
     }
     // The rest is for no page.
     let answer = ask("/agentrail/v1/t/acme/s/one").await.unwrap();

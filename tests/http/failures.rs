@@ -122,8 +122,7 @@ async fn a_panic_is_an_internal_error_and_the_server_goes_on() {
 #[tokio::test]
 async fn unknown_routes_and_methods_are_problems_too() {
     let server = Server::keyless().await;
-    for path in ["/", "/nope", "/v1/", "/v1/checkpoints", "/v1/checkpoints/commit/x", "/V1/whoami"]
-    {
+    for path in ["/nope", "/v1/", "/v1/checkpoints", "/v1/checkpoints/commit/x", "/V1/whoami"] {
         server.get(path).await.assert_problem(404, "not_found");
     }
     let answer = server.get("/v1/checkpoints/commit").await;

@@ -132,6 +132,7 @@ fn request(operation: &str, thread: &str) -> Request {
 fn below(request: Request, root: &str) -> Request {
     let in_query = |it: String| {
         it.replace("ns=ann", &format!("ns={root}"))
+            .replace("namespace=ann.", &format!("namespace={root}."))
             .replace("subject=ann", &format!("subject={root}"))
     };
     match request {

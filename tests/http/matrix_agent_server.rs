@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::matrix::{NOBODYS, Route, THREAD, World, routes};
 use crate::matrix_table::{
-    ANYBODY, Answers, DENIED, NO_THREAD, OK, Request, Row, answers, body, row,
+    ANYBODY, Answers, DENIED, NO_THREAD, OK, READ, Request, Row, WRITE_ITEM, answers, body, query,
+    row,
 };
 
 const READ_THREAD: Answers = answers([NO_THREAD, NO_THREAD, NO_THREAD, OK, DENIED]);
@@ -45,6 +46,27 @@ pub const ROWS: &[Row] = &[
     row("agent_server_list_states", |thread, _| of(thread), READ_THREAD),
     row("agent_server_find_states", |thread, _| with(thread, json!({"limit": 9})), READ_THREAD),
     row("agent_server_list_runs", |thread, _| of(thread), READ_THREAD),
+    row(
+        "agent_server_put_item",
+        |thread, _| body(json!({"namespace": ["ann", thread], "key": "k", "value": {"n": 1}})),
+        WRITE_ITEM,
+    ),
+    row(
+        "agent_server_get_item",
+        |thread, _| query(&format!("?namespace=ann.{thread}&key=k")),
+        READ,
+    ),
+    row(
+        "agent_server_delete_item",
+        |thread, _| body(json!({"namespace": ["ann", thread], "key": "k"})),
+        WRITE_ITEM,
+    ),
+    row(
+        "agent_server_search_items",
+        |thread, _| body(json!({"namespace_prefix": ["ann", thread]})),
+        READ,
+    ),
+    row("agent_server_list_namespaces", |_, _| body(json!({})), READ),
     row("agent_server_search_crons", |_, _| body(json!({})), ANYBODY),
     row("agent_server_count_crons", |_, _| body(json!({})), ANYBODY),
 ];

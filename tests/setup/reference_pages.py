@@ -37,7 +37,7 @@ GROUPS = {
     "Encryption": ["master-key-file", "previous-master-key-file"],
     "Object store and Redis": ["object-store", "redis"],
     "Embeddings": ["embeddings"],
-    "Browsers and other issuers": ["files-origin", "cors-origin", "issuers", "agentrail"],
+    "Browsers and other issuers": ["files-origin", "cors-origin", "no-agent-server", "issuers", "agentrail"],
     "Memory for differences": ["recent-bytes-max", "expanded-bytes-max"],
     "Retention, rates and the audit log": ["retention-interval", "requests-per-second", "audit-keep-days"],
     "Stopping and the log": ["drain-seconds", "stop-seconds", "log"],

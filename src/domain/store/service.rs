@@ -68,6 +68,11 @@ impl Items {
         Self { embedder, indexer, ..self }
     }
 
+    /// Whether the server makes vectors of texts.
+    pub fn makes_vectors(&self) -> bool {
+        self.embedder.get().is_some()
+    }
+
     /// One operation.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use super::item::{
 use super::namespace::Namespace;
 use super::ranking::{Ranked, fuse, rank};
 use super::service::Items;
-use super::vector::Near;
+use super::vector::{Metric, Near};
 use super::words::{ItemWords, TextQuery};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -21,6 +21,42 @@ const SLICE: usize = 64;
 const FUSED_MAX: usize = 200;
 
 impl Items {
+    /// What a question goes by that does not say: the vectors that the server makes, else words where they are declared. Without both,
+    /// nothing: the search is a listing.
+    ///
+    /// # Errors
+    /// 422 for a question that is too long, or too far a page.
+    pub fn mode_of_question(
+        &self,
+        caller: &Caller,
+        search: &SearchItems,
+        text: &str,
+    ) -> Result<SearchMode> {
+        let max = LIMITS.query_bytes_max;
+        if text.len() as u64 > max {
+            let detail = format!("the query has at most {max} bytes");
+            return Err(Error::out_of_range("query", detail, max));
+        }
+        let declared = self.settings.effective(&caller.tenant, &search.scope.prefix);
+        let has_words = declared.text_fields.is_some_and(|it| !it.is_empty());
+        let mode = match (text.trim(), self.makes_vectors(), has_words) {
+            ("", _, _) | (_, false, false) => return Ok(SearchMode::List),
+            (_, true, _) => {
+                let text = text.to_owned();
+                SearchMode::Question { text, metric: Metric::Cosine, words: None }
+            }
+            (_, false, true) => SearchMode::Text(TextQuery::new(text)?),
+        };
+        let rows = search.limit.saturating_add(search.offset);
+        let max = LIMITS.scored_rows_max;
+        if rows as u64 > max {
+            let detail =
+                format!("offset and limit of a search with a query are at most {max} together");
+            return Err(Error::out_of_range("offset", detail, max));
+        }
+        Ok(mode)
+    }
+
     /// Best first. `offset` and cursors count matches.
     pub(super) async fn search_text(
         &self,

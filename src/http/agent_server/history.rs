@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::call::{JsonCall, PlainCall, ThreadPath, no_thread};
 use super::query::list as names_of;
-use super::rows::{self, Rows};
+use super::rows::{self, BARE, Rows};
 use super::select::Select;
 use super::state::{AgentServerState, CheckpointIn, selected};
 use super::state_view::{Rules, StateView};
@@ -113,7 +113,7 @@ async fn show(
     if is_empty && states.app.threads.get(&states.caller, &states.thread_id).await?.is_none() {
         return Err(no_thread(&states.thread_id));
     }
-    rows::list(reply, HeaderMap::new(), states).await
+    rows::list(reply, HeaderMap::new(), BARE, states).await
 }
 
 /// What is asked of a history.

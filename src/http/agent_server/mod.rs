@@ -12,4 +12,6 @@ mod select;
 pub mod state;
 pub mod state_update;
 mod state_view;
+pub mod store;
+pub mod store_search;
 mod subgraphs;

@@ -22,20 +22,35 @@ pub trait Rows: Send + 'static {
     async fn next(&mut self) -> Result<Option<Vec<u8>>>;
 }
 
+/// What stands around the rows.
+#[derive(Debug, Clone, Copy)]
+pub struct Envelope {
+    pub before: &'static str,
+    pub after: &'static str,
+}
+
+/// Nothing but a list.
+pub const BARE: Envelope = Envelope { before: "[", after: "]" };
+
 /// A JSON list. What goes wrong before its first bytes are sent is the answer; later it breaks the connection, so that nobody takes the
 /// list for a whole one.
 ///
 /// # Errors
 /// Those of the rows; 503 where there is no room.
-pub async fn list(reply: Reply, headers: HeaderMap, mut rows: impl Rows) -> Answer {
+pub async fn list(
+    reply: Reply,
+    headers: HeaderMap,
+    envelope: Envelope,
+    mut rows: impl Rows,
+) -> Answer {
     let mut held = reply.into_account().open();
-    let mut first = vec![b'['];
+    let mut first = envelope.before.as_bytes().to_vec();
     let is_whole = loop {
         let Some(row) = rows.next().await? else {
-            first.push(b']');
+            first.extend_from_slice(envelope.after.as_bytes());
             break true;
         };
-        if first.len() > 1 {
+        if first.len() > envelope.before.len() {
             first.push(b',');
         }
         held.grow(row.len())?;
@@ -49,7 +64,7 @@ pub async fn list(reply: Reply, headers: HeaderMap, mut rows: impl Rows) -> Answ
     let body = if is_whole {
         outgoing::whole(held, &Bytes::from(first))?
     } else {
-        send(held, first, rows)?
+        send(held, first, envelope.after, rows)?
     };
     let kind = HeaderValue::from_static("application/json");
     Ok((headers, [(header::CONTENT_TYPE, kind)], body).into_response())
@@ -57,7 +72,12 @@ pub async fn list(reply: Reply, headers: HeaderMap, mut rows: impl Rows) -> Answ
 
 /// # Errors
 /// 503 where there is no room.
-fn send(mut held: Held, first: Vec<u8>, mut rows: impl Rows) -> std::result::Result<Body, Problem> {
+fn send(
+    mut held: Held,
+    first: Vec<u8>,
+    after: &'static str,
+    mut rows: impl Rows,
+) -> std::result::Result<Body, Problem> {
     held.grow(first.len())?;
     let (sender, body) = outgoing::channel(&held);
     sender.put(&first, &mut held);
@@ -73,7 +93,7 @@ fn send(mut held: Held, first: Vec<u8>, mut rows: impl Rows) -> std::result::Res
                 return;
             }
         }
-        if put(&sender, b"]", &mut held).await {
+        if put(&sender, after.as_bytes(), &mut held).await {
             sender.end();
         }
     });

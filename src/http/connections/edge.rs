@@ -69,7 +69,7 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
     if let Some(field) = too_large(&request) {
         return head_too_large(field).into_response();
     }
-    if let Err(refusal) = app.authenticator.admit(|| visit(&request)) {
+    if let Err(refusal) = app.authenticator.admit(&app.browsers.cors_origins, || visit(&request)) {
         return Problem::from(refusal).into_response();
     }
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {

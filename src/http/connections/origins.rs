@@ -1,5 +1,5 @@
-//! Limits the requests of pages of other origins. Configured front ends may call the API and the drive. Files that agents wrote have their
-//! own host, which serves nothing else. Both are off by default.
+//! Limits the requests of pages of other origins. Configured front ends may call the API, the drive and the Agent Server. Files that agents
+//! wrote have their own host, which serves nothing else. Both are off by default.
 
 use std::sync::Arc;
 
@@ -10,18 +10,22 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use crate::app::App;
+use crate::http::agent_server::paths;
 use crate::http::request::problem::{Code, Problem};
 
-/// What front ends may call.
+/// What front ends may call, besides the routes of the Agent Server.
 const FOR_PAGES: [&str; 2] = ["/v1/", "/api/storage/"];
 /// What is answered on the host of files.
 const SIGNED: &str = "/api/storage/open";
-/// No cookies: who asks is in a header that a page has to set.
-const REQUEST_HEADERS: &str = "authorization, x-api-key, content-type, content-encoding, idempotency-key, threadkeep-budget-ms, if-match, \
-     if-none-match, if-range, range, last-event-id, x-request-id";
-const METHODS: &str = "GET, POST, PUT, DELETE";
-const ANSWER_HEADERS: &str = "etag, content-length, content-range, content-disposition, retry-after, server-timing, x-request-id";
+/// Stands for every origin, where there are keys.
+const ANY: &str = "*";
+const METHODS: &str = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
+const ANSWER_HEADERS: &str = "etag, content-length, content-range, content-disposition, content-location, location, retry-after, \
+     server-timing, x-request-id, x-pagination-total, x-pagination-next";
 const PREFLIGHT_SECONDS: &str = "600";
+/// A page of the internet asks whether it may call a program of this machine.
+const ASKS_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
+const ALLOWS_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
 pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
@@ -32,12 +36,16 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
             return Problem::new(Code::ForbiddenHost, detail).into_response();
         }
     }
-    let is_for_pages = FOR_PAGES.iter().any(|it| path.starts_with(it));
+    let is_for_pages = FOR_PAGES.iter().any(|it| path.starts_with(it)) || paths::is_ours(path);
     if app.browsers.cors_origins.is_empty() || !is_for_pages {
         return next.run(request).await;
     }
     let origin = request.headers().get(header::ORIGIN).cloned();
-    let known = |it: &HeaderValue| app.browsers.cors_origins.iter().any(|own| own.as_str() == it);
+    let names_any = || !app.authenticator.is_keyless();
+    let known = |it: &HeaderValue| {
+        let mut named = app.browsers.cors_origins.iter();
+        named.any(|own| own.as_str() == it || own == ANY && names_any())
+    };
     let Some(origin) = origin.filter(known) else {
         let mut response = next.run(request).await;
         response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
@@ -45,12 +53,7 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
     };
     let asks = request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let mut response = if request.method() == Method::OPTIONS && asks {
-        let headers = [
-            (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
-            (header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS),
-            (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
-        ];
-        (StatusCode::NO_CONTENT, headers).into_response()
+        preflight(request.headers())
     } else {
         next.run(request).await
     };
@@ -59,6 +62,23 @@ pub async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) ->
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     let exposed = HeaderValue::from_static(ANSWER_HEADERS);
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    response
+}
+
+/// Credentials come later, in a header that the page has to set: there are no cookies. So any header may be sent.
+fn preflight(asked: &HeaderMap) -> Response {
+    let headers = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+        (header::ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS),
+    ];
+    let mut response = (StatusCode::NO_CONTENT, headers).into_response();
+    let answer = response.headers_mut();
+    if let Some(names) = asked.get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        answer.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
+    }
+    if asked.contains_key(ASKS_PRIVATE) {
+        answer.insert(ALLOWS_PRIVATE, HeaderValue::from_static("true"));
+    }
     response
 }
 

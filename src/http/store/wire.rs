@@ -314,7 +314,7 @@ pub fn version(version: i64) -> Result<i64> {
     Err(Error::invalid("if_version", "if_version must be 0 or more"))
 }
 
-fn offset(offset: Option<i64>) -> Result<usize> {
+pub fn offset(offset: Option<i64>) -> Result<usize> {
     let max = LIMITS.offset_max;
     let legal = u64::try_from(offset.unwrap_or(0)).ok().filter(|it| *it <= max);
     legal.and_then(|it| usize::try_from(it).ok()).ok_or_else(|| {
