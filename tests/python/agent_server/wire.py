@@ -87,7 +87,9 @@ class WireDriver(ShownDriver):
                 "name": expected.name,
                 "path": project(expected.path),
                 "error": project(expected.error),
-                "interrupts": [{"id": it.id, "value": project(it.value)} for it in expected.interrupts],
+                "interrupts": [
+                    {"id": it.id, "value": project(it.value)} for it in expected.interrupts
+                ],
                 "result": project(expected.result),
             },
             shown,
@@ -101,7 +103,9 @@ class WireDriver(ShownDriver):
             else:
                 self._hold(inner, state)
         elif inner is None:
-            assert (state, checkpoint) == (None, None)
+            # A graph that a node calls by itself has checkpoints, of which the graph around it does not know.
+            for told in filter(None, (checkpoint, state and state["checkpoint"])):
+                assert told["checkpoint_ns"].endswith(f"{expected.name}:{expected.id}")
         else:
             assert state is None
             begun = self.call("get_tuple", inner) is not None
