@@ -13,6 +13,7 @@ use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::checkpoints::run_states::{DerivedRunStates, RunStateSweeper};
 use threadkeep::domain::checkpoints::storage::Outcome;
 use threadkeep::domain::clock::{Clock, Micros};
+use threadkeep::domain::doctor::{Examine, Noun, Report, State};
 use threadkeep::domain::names::Writer;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::quotas::Quotas;
@@ -415,4 +416,30 @@ pub async fn many_threads_are_derived_in_the_background_and_none_is_left_out(h: 
     assert_eq!(found(&threads, &waiting).await, ["t"]);
     assert!(!sweeper.sweep(&mut position).await.unwrap());
     assert_eq!(h.count("select count(*) from threads where is_stale").await, 0);
+}
+
+pub async fn the_doctor_finds_and_mends_states(h: Harness) {
+    let threads = now(&h).await;
+    for thread in ["a", "b", "left alone"] {
+        let put = checkpoint(&id(1), true, "update");
+        h.commit(commit(thread, vec![put.op()])).await.unwrap();
+        assert_eq!(status(&threads, thread).await, Status::Interrupted);
+    }
+    h.sql("update threads set run_state = 2 where thread_id <> 'left alone'").await;
+    let states = DerivedRunStates::new(Arc::clone(&h.storage) as _, READ_STATE);
+    let examine = async |fix: bool| {
+        let mut report = Report::default();
+        let request = Examine { tenant: Some("tenant-a".into()), fix, now: 0 };
+        states.examine(&request, &mut report).await.unwrap();
+        let other = Examine { tenant: Some("tenant-b".into()), ..request };
+        states.examine(&other, &mut report).await.unwrap();
+        [State::Checked, State::WrongCounter, State::Repaired]
+            .map(|it| report.tally(it, Noun::RunStates).count)
+    };
+    assert_eq!(examine(false).await, [3, 2, 0]);
+    assert_eq!(examine(true).await, [3, 0, 2]);
+    assert_eq!(examine(false).await, [3, 0, 0]);
+    for thread in ["a", "b", "left alone"] {
+        assert_eq!(status(&threads, thread).await, Status::Interrupted);
+    }
 }

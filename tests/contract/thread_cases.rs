@@ -23,5 +23,6 @@ contract! {
         details_change_nothing_of_the_run
         what_copies_or_removes_checkpoints_changes_the_state
         a_commit_of_an_old_server_is_found
+        the_doctor_finds_and_mends_states
         many_threads_are_derived_in_the_background_and_none_is_left_out;
 }

@@ -1,5 +1,7 @@
 //! Implements titles, metadata and states of threads for the storage in memory.
 
+use std::ops::Bound;
+
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
@@ -56,6 +58,22 @@ impl RunStateStorage for Memory {
         _: usize,
     ) -> Result<Vec<StaleThread>> {
         Ok(Vec::new())
+    }
+
+    async fn list_run_states(
+        &self,
+        _: Bound<(&str, &str)>,
+        _: usize,
+    ) -> Result<Vec<(StaleThread, RunState)>> {
+        Ok(Vec::new())
+    }
+
+    async fn count_stale_threads(&self, _: u64) -> Result<u64> {
+        Ok(0)
+    }
+
+    async fn mark_stale(&self, _: &str, _: i64) -> Result<()> {
+        Ok(())
     }
 
     async fn put_run_states(&self, _: &str, _: &[(SeenThread, RunState)]) -> Result<()> {

@@ -1,16 +1,19 @@
 //! Derives the states of threads from their newest checkpoints: before they are shown, before threads are searched by them, and in the
 //! background.
 
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use futures::future::try_join_all;
 
 use super::checkpoint::{LargeValues, Target};
 use super::storage::{CheckpointStorage, CheckpointTuple};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
+use crate::domain::doctor::{Examine, FindingPlace, Noun, Report, State};
 use crate::domain::error::{Error, Result};
 use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
@@ -28,6 +31,9 @@ const BACKGROUND_THREADS: usize = 50;
 /// A thread that changed less long ago is left to whoever asks: it will change again soon.
 const QUIET: Micros = 5_000_000;
 const EVERY: Duration = Duration::from_secs(2);
+const COUNTED_EVERY: Duration = Duration::from_secs(30);
+/// The gauge of stale threads goes up to here.
+const COUNTED_MAX: u64 = 100_000;
 /// Indexing has gone on by then.
 const INDEXED_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
@@ -47,6 +53,13 @@ impl DerivedRunStates {
 
     /// A thread that cannot be read has failed.
     async fn derive(&self, stale: &StaleThread) -> Result<(SeenThread, RunState)> {
+        match self.read_state(stale).await {
+            Err(Error::Integrity(_)) => Ok((stale.seen, RunState::Failed)),
+            state => Ok((stale.seen, state?)),
+        }
+    }
+
+    async fn read_state(&self, stale: &StaleThread) -> Result<RunState> {
         let target = Target {
             thread_id: ThreadId::new(&stale.thread_id)?,
             ns: CheckpointNs::new("")?,
@@ -54,15 +67,63 @@ impl DerivedRunStates {
             large_values: LargeValues::Shown,
         };
         let caller = Caller::of_tenant(&stale.tenant);
-        let state = match self.storage.get_checkpoint(&caller, &target, &[]).await {
-            Ok(found) => {
-                let (read, size_bytes) = self.read;
-                cpu_pool::run_sized(&stale.tenant, size_bytes(&found), move || read(&found)).await?
+        let found = self.storage.get_checkpoint(&caller, &target, &[]).await?;
+        let (read, size_bytes) = self.read;
+        cpu_pool::run_sized(&stale.tenant, size_bytes(&found), move || read(&found)).await
+    }
+
+    /// Derives the states of threads anew, and reports those that are kept wrong.
+    ///
+    /// # Errors
+    /// A storage that cannot be read. A thread that does not open is none: it is reported where its content is examined.
+    pub async fn examine(&self, request: &Examine, report: &mut Report) -> Result<()> {
+        let mut after = (request.tenant.clone().unwrap_or_default(), String::new());
+        loop {
+            let from = Bound::Excluded((after.0.as_str(), after.1.as_str()));
+            let page = self.storage.list_run_states(from, PAGE_THREADS).await?;
+            for it @ (thread, kept) in &page {
+                if request.tenant.as_ref().is_some_and(|tenant| *tenant != thread.tenant) {
+                    return Ok(());
+                }
+                let state = match self.read_state(thread).await {
+                    Err(Error::Integrity(_) | Error::KeyDestroyed) => continue,
+                    state => state?,
+                };
+                report.add(State::Checked, Noun::RunStates, 1, 0);
+                if state != *kept && self.is_unchanged(it).await? {
+                    self.report_wrong(thread, request.fix, report).await?;
+                }
             }
-            Err(Error::Integrity(_)) => RunState::Failed,
-            Err(error) => return Err(error),
-        };
-        Ok((stale.seen, state))
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = (last.tenant.clone(), last.thread_id.clone());
+        }
+    }
+
+    /// Whether nothing was committed to it since.
+    async fn is_unchanged(&self, seen: &(StaleThread, RunState)) -> Result<bool> {
+        let from = Bound::Included((seen.0.tenant.as_str(), seen.0.thread_id.as_str()));
+        Ok(self.storage.list_run_states(from, 1).await?.first() == Some(seen))
+    }
+
+    async fn report_wrong(
+        &self,
+        thread: &StaleThread,
+        fix: bool,
+        report: &mut Report,
+    ) -> Result<()> {
+        let StaleThread { tenant, thread_id, seen } = thread;
+        if fix && report.is_all_read() {
+            self.storage.mark_stale(tenant, seen.thread_key).await?;
+            let derived = self.derive(thread).await?;
+            self.storage.put_run_states(tenant, &[derived]).await?;
+            report.add(State::Repaired, Noun::RunStates, 1, 0);
+            return Ok(());
+        }
+        let (tenant, thread_id) = (tenant.clone(), Some(thread_id.clone()));
+        let place = FindingPlace { tenant, thread_id, ..FindingPlace::default() };
+        let detail = "the state is not what the newest checkpoint says";
+        report.find(State::WrongCounter, Noun::RunStates, 0, place, detail);
+        Ok(())
     }
 
     async fn derive_all(&self, stale: &[StaleThread]) -> Result<Vec<(SeenThread, RunState)>> {
@@ -137,9 +198,12 @@ impl RunStateSweeper {
 
     /// Never returns.
     pub async fn run(self) {
-        // Servers that begin at different places seldom do the same work.
         let mut position = (String::new(), i64::MIN);
+        let mut counts = tokio::time::interval(COUNTED_EVERY);
         loop {
+            if counts.tick().now_or_never().is_some() {
+                self.count().await;
+            }
             match self.sweep(&mut position).await {
                 Ok(true) => {}
                 Ok(false) => tokio::time::sleep(EVERY).await,
@@ -148,6 +212,14 @@ impl RunStateSweeper {
                     tokio::time::sleep(EVERY).await;
                 }
             }
+        }
+    }
+
+    /// How far it is shows in the metrics.
+    async fn count(&self) {
+        match self.states.storage.count_stale_threads(COUNTED_MAX).await {
+            Ok(count) => metrics::gauge!("threadkeep_stale_threads").set(count as f64),
+            Err(error) => tracing::warn!(%error, "stale threads are counted later"),
         }
     }
 

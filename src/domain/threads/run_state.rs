@@ -3,6 +3,8 @@
 //! The state is derived after commits, so that none waits for it. A thread that changed since is stale, and is derived again before its
 //! state is shown or asked for.
 
+use std::ops::Bound;
+
 use async_trait::async_trait;
 
 use super::thread::Thread;
@@ -143,6 +145,19 @@ pub trait RunStateStorage: Send + Sync {
         changed_before: Micros,
         limit: usize,
     ) -> Result<Vec<StaleThread>>;
+
+    /// Threads that are not stale, with their states, in the order of tenants and ids, from this thread on or behind it.
+    async fn list_run_states(
+        &self,
+        from: Bound<(&str, &str)>,
+        limit: usize,
+    ) -> Result<Vec<(StaleThread, RunState)>>;
+
+    /// How many threads are stale, counted up to a limit.
+    async fn count_stale_threads(&self, limit: u64) -> Result<u64>;
+
+    /// Lets the state of a thread be derived again.
+    async fn mark_stale(&self, tenant: &str, thread_key: i64) -> Result<()>;
 
     /// Keeps states that were derived after the threads were seen. A thread that changed meanwhile stays stale.
     async fn put_run_states(&self, tenant: &str, derived: &[(SeenThread, RunState)]) -> Result<()>;

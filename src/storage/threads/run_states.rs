@@ -1,6 +1,7 @@
 //! Stores the states of threads that were derived from their checkpoints, with one SQL for both engines.
 
 use std::collections::HashSet;
+use std::ops::Bound;
 
 use async_trait::async_trait;
 use serde_json::json;
@@ -78,6 +79,45 @@ impl<T: SessionEngine> RunStateStorage for T {
         ];
         let rows = self.read_rows(OWN_WORK, &self.dialect().fill(&text), &binds).await?;
         rows.iter().map(read).collect()
+    }
+
+    /// One round trip.
+    async fn list_run_states(
+        &self,
+        from: Bound<(&str, &str)>,
+        limit: usize,
+    ) -> Result<Vec<(StaleThread, RunState)>> {
+        let (operator, (tenant, thread_id)) = match from {
+            Bound::Included(place) => (">=", place),
+            Bound::Excluded(place) => (">", place),
+            Bound::Unbounded => (">=", ("", "")),
+        };
+        let text = format!(
+            "select {COLUMNS}, run_state from threads where not is_stale and {SHOWN} and (tenant, thread_id) {operator} ($1, $2)
+             order by tenant, thread_id limit $3"
+        );
+        let binds = [tenant.into(), thread_id.into(), limit_value(limit)];
+        let rows = self.read_rows(OWN_WORK, &text, &binds).await?;
+        let state = |row: &SqlRow| Ok((read(row)?, RunState::of_number(row.integer(6)?)));
+        rows.iter().map(state).collect()
+    }
+
+    /// One round trip.
+    async fn count_stale_threads(&self, limit: u64) -> Result<u64> {
+        let text = format!(
+            "select count(*) from (select 1 from threads where is_stale and {SHOWN} limit $1) stale"
+        );
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX).into();
+        let rows = self.read_rows(OWN_WORK, &text, &[limit]).await?;
+        rows.first().map_or(Ok(0), |it| Ok(it.integer(0)?.unsigned_abs()))
+    }
+
+    /// One round trip.
+    async fn mark_stale(&self, tenant: &str, thread_key: i64) -> Result<()> {
+        let text = "update threads set is_stale = true
+            where {tenant_in_index} = $1 and thread_key = $2 returning thread_key";
+        let binds = [tenant.into(), thread_key.into()];
+        self.write_rows(tenant, &self.dialect().fill(text), &binds).await.map(drop)
     }
 
     /// One round trip; one more for each thread that is being written to.
