@@ -19,9 +19,11 @@ use self::values::Values;
 use crate::auth::authenticator::Authenticator;
 use crate::auth::issuers::Issuers;
 use crate::auth::tokens::Tokens;
+use crate::decode::run_state::READ_STATE;
 use crate::domain::Result;
 use crate::domain::agentrail::OtherUser;
 use crate::domain::checkpoints::group_commit::GroupCommit;
+use crate::domain::checkpoints::run_states::{DerivedRunStates, RunStateSweeper};
 use crate::domain::checkpoints::service::Checkpoints;
 use crate::domain::clock::Clock;
 use crate::domain::files::drive_files::DriveFiles;
@@ -114,6 +116,8 @@ pub struct Settings {
     pub rates: Rates,
     /// Local programs need no key once every key was revoked.
     pub keyless: bool,
+    /// How long after its last commit a process is taken to work on its thread.
+    pub busy_for: Duration,
 }
 
 /// What the server may hold in memory for differences; see the settings of these names.
@@ -166,7 +170,8 @@ impl App {
     ) -> Result<Self> {
         let Outside { issuers, embedder, browsers, agentrail_other_user, no_agent_server } =
             outside.into();
-        let Settings { memory, retention_interval, audit_keep_days, rates, keyless } = settings;
+        let Settings { memory, retention_interval, audit_keep_days, rates, keyless, busy_for } =
+            settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
         let credentials: Arc<dyn CredentialStorage> = of_noun();
@@ -190,10 +195,13 @@ impl App {
         let wake = Arc::new(Notify::new());
         let now = Arc::clone(&clock);
         let sweeper = Sweeper::new(of_noun(), now, retention_interval, Arc::clone(&wake));
+        let states = Arc::new(DerivedRunStates::new(of_noun(), READ_STATE));
+        let state_sweeper = RunStateSweeper::new(Arc::clone(&states), Arc::clone(&clock));
         let writes = Arc::new(WriteHealth::new(of_noun()));
         let mut background = vec![
             tokio::spawn(Arc::clone(&writes).run()),
             tokio::spawn(sweeper.run()),
+            tokio::spawn(state_sweeper.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&namespace_settings).run()),
             tokio::spawn(Arc::clone(&feeds).run()),
@@ -224,7 +232,13 @@ impl App {
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
             ),
-            threads: Threads::new(of_noun(), Arc::clone(&clock), Arc::clone(&quotas)),
+            threads: Threads::new(
+                of_noun(),
+                states,
+                Arc::clone(&clock),
+                Arc::clone(&quotas),
+                busy_for,
+            ),
             erasures: Erasures::new(of_noun(), Arc::clone(&clock)),
             audit: Audit::new(of_noun()),
             files: Files::new(of_noun(), Arc::clone(&items), MEMORY_BYTES),

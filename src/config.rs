@@ -147,6 +147,11 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_RETENTION_INTERVAL", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub retention_interval: u64,
+    /// Seconds after its last commit in which a thread with tasks to run is shown as busy; after them as interrupted. A lease shows
+    /// more exactly who works on it.
+    #[arg(long, env = "THREADKEEP_BUSY_SECONDS", default_value_t = 120,
+          value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub busy_seconds: u32,
     /// Requests per second of each tenant whose quota does not say, on this server. Unlimited without it.
     #[arg(long, env = "THREADKEEP_REQUESTS_PER_SECOND",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]

@@ -11,7 +11,9 @@ use serde_json::json;
 use super::opening::open_existing;
 use super::{exit, print};
 use crate::config::{Doctor, ReportFormat};
+use crate::decode::run_state::READ_STATE;
 use crate::domain::caller::check_tenant;
+use crate::domain::checkpoints::run_states::DerivedRunStates;
 use crate::domain::clock::Clock;
 use crate::domain::doctor::{Examine, Finding, FindingPlace, Noun, Progress, Report, State, Step};
 use crate::domain::scheduling::background_tasks::Parked;
@@ -63,6 +65,10 @@ async fn examine(command: &Doctor) -> Result<Report> {
     } else {
         examined.await
     };
+    let report = match report {
+        Ok(report) => examine_states(&request, &storage, report).await,
+        error => error,
+    };
     let aside = put_aside(command, &*storage).await;
     let engine = storage.name();
     storage.close().await;
@@ -77,6 +83,19 @@ async fn examine(command: &Doctor) -> Result<Report> {
         return Err(Error::NotFound("a tenant with anything stored was"));
     }
     show(command, (engine, &report, &aside))?;
+    Ok(report)
+}
+
+/// Not where pages are damaged: what was derived from them says nothing.
+async fn examine_states(
+    request: &Examine,
+    storage: &Arc<dyn Storage>,
+    mut report: Report,
+) -> Result<Report> {
+    if report.is_all_read() {
+        let states = DerivedRunStates::new(Arc::clone(storage) as _, READ_STATE);
+        states.examine(request, &mut report).await?;
+    }
     Ok(report)
 }
 
@@ -217,7 +236,7 @@ fn verdict(report: &Report) -> &'static str {
                 backup, or delete the threads that are named, or prune them to a checkpoint that is whole";
     }
     if has(&[State::WrongCounter]) {
-        return "NOT SOUND: counters are wrong; --fix corrects them";
+        return "NOT SOUND: counters or states are wrong; --fix corrects them";
     }
     if has(&[State::Moved]) {
         return "sound as far as it was read: with --object-store-url content that was moved is read too";

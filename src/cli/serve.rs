@@ -139,6 +139,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
             per_token: serve.requests_per_second_per_token,
         },
         keyless: serve.keyless,
+        busy_for: Duration::from_secs(serve.busy_seconds.into()),
     };
     let clock = Arc::new(Clock::System);
     let outside = Outside {

@@ -11,6 +11,7 @@ mod json;
 mod messages;
 mod msgpack;
 mod replay;
+pub mod run_state;
 mod shown;
 pub mod state;
 mod task_ids;

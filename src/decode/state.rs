@@ -151,7 +151,12 @@ fn fold(all: &mut [Channel], metadata: &Json, applied: &[&Write], budget: &mut B
 }
 
 /// What is to be sent in this step.
-fn sends(view: &View, skeleton: &Json, all: &[Channel], budget: &mut Budget) -> Vec<Json> {
+pub(super) fn sends(
+    view: &View,
+    skeleton: &Json,
+    all: &[Channel],
+    budget: &mut Budget,
+) -> Vec<Json> {
     if integer(skeleton.get("v")).is_none_or(|it| it >= FORMAT) {
         let channel = all.iter().find(|it| it.name == PENDING_SENDS);
         let sends = channel.and_then(|it| it.shown.as_list()).unwrap_or_default();
@@ -168,7 +173,7 @@ fn without_arguments(send: &Json) -> Json {
 }
 
 /// Python's versions are texts; where they are numbers, its codec tells.
-fn language(view: &View, skeleton: &Json) -> Language {
+pub(super) fn language(view: &View, skeleton: &Json) -> Language {
     let v = integer(skeleton.get("v")).unwrap_or(FORMAT);
     let has_texts = match skeleton.get("channel_versions") {
         Some(Json::Object(versions)) => versions.iter().any(|(_, it)| it.as_text().is_some()),
@@ -181,7 +186,7 @@ fn language(view: &View, skeleton: &Json) -> Language {
     Language::JavaScript
 }
 
-fn integer(value: Option<&Json>) -> Option<i64> {
+pub(super) fn integer(value: Option<&Json>) -> Option<i64> {
     match value? {
         Json::Int(it) => Some(*it),
         _ => None,

@@ -8,12 +8,14 @@ use super::task_ids::{Language, Named, interrupt_id, task_id};
 
 const PULL: &str = "__pregel_pull";
 const PUSH: &str = "__pregel_push";
-const START: &str = "__start__";
-const ERROR: &str = "__error__";
-const INTERRUPT: &str = "__interrupt__";
+pub(super) const START: &str = "__start__";
+pub(super) const ERROR: &str = "__error__";
+pub(super) const ERROR_SOURCE: &str = "__error_source_node__";
+pub(super) const INTERRUPT: &str = "__interrupt__";
+pub(super) const RESUME: &str = "__resume__";
 const RETURN: &str = "__return__";
 /// What happened to a task, not what it gave.
-const CONTROL: [&str; 4] = [ERROR, "__error_source_node__", INTERRUPT, "__resume__"];
+const CONTROL: [&str; 4] = [ERROR, ERROR_SOURCE, INTERRUPT, RESUME];
 /// Input of the step, not a task of it.
 pub const NULL_TASK: &str = "00000000-0000-0000-0000-000000000000";
 

@@ -2,6 +2,7 @@
 
 mod ids;
 mod replaying;
+mod run_states;
 mod samples;
 mod states;
 

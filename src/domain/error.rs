@@ -81,6 +81,11 @@ pub enum Error {
          smaller namespace, or list without a {field} and decide on what comes back"
     )]
     SearchNeedsPlaintext { field: &'static str, limit: u64 },
+    /// The states of more threads have to be derived than one search may.
+    #[error(
+        "the states of more than {limit} threads are still being derived; search again in a moment, or without status"
+    )]
+    ThreadsIndexing { limit: usize, retry_after: Duration },
     /// A vector would say what is in an encrypted value: none is kept, so none is compared.
     #[error(
         "values are encrypted at rest, and a vector would say what is in them: none is kept; search by words, filter or \

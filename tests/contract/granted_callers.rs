@@ -44,7 +44,7 @@ impl Desk {
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
             ),
-            threads: Threads::new(storage(), Arc::clone(&clock), quotas),
+            threads: crate::run_states::threads(&storage(), &clock, &quotas),
             policies: Policies::new(storage(), clock, wake),
         }
     }

@@ -149,8 +149,13 @@ pub async fn listed_views_equal_those_of_get(h: Harness) {
         value("null", ""),
     ))
     .await;
-    for view in h.list(everything()).await.views {
-        assert_eq!(view, h.get(&view.id).await);
+    for mut view in h.list(everything()).await.views {
+        let mut got = h.get(&view.id).await;
+        for it in view.writes.iter_mut().chain(&mut got.writes) {
+            // Not every list reads the calls.
+            it.call = None;
+        }
+        assert_eq!(view, got);
     }
 }
 

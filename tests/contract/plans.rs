@@ -16,8 +16,8 @@ use crate::harness::{Harness, config, masters};
 /// 20,000 threads of nobody's and 50 of ann's, before there are statistics of the tables.
 const FILL: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-    checkpoint_count, size_bytes, owner)
-select 'tenant-a', 't:' || n, n, n, 'g', 0, n, n, 0, 0, case when n % 400 = 0 then 'ann' end
+    checkpoint_count, size_bytes, owner, run_of, is_stale)
+select 'tenant-a', 't:' || n, n, n, 'g', 0, n, n, 0, 0, case when n % 400 = 0 then 'ann' end, n, false
 from generate_series(1, 20000) n;
 insert into scopes (tenant, scope_id, epoch, next_no) select 'tenant-a', n, n, 1 from generate_series(1, 20000) n";
 

@@ -43,7 +43,7 @@ impl Server {
         let quotas = Arc::new(quotas);
         let checkpoints =
             Checkpoints::new(storage(), commits, Arc::clone(&clock), Arc::clone(&quotas));
-        let threads = Threads::new(storage(), Arc::clone(&clock), Arc::clone(&quotas));
+        let threads = crate::run_states::threads(&storage(), &clock, &quotas);
         Self { quotas, checkpoints, threads, clock }
     }
 

@@ -84,6 +84,17 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     }
     h.sql("alter table tenant_keys drop column owner_macs").await;
     h.sql("drop table thread_details").await;
+    let of_table = if h.is_sqlite() { "" } else { " on threads" };
+    h.sql(&format!("drop trigger threads_stale{of_table}")).await;
+    if !h.is_sqlite() {
+        h.sql("drop function mark_run_stale").await;
+    }
+    for index in ["threads_stale", "threads_updated", "threads_run_at", "threads_run_state"] {
+        h.sql(&format!("drop index {index}")).await;
+    }
+    for column in ["run_state", "run_of", "run_at", "is_stale"] {
+        h.sql(&format!("alter table threads drop column {column}")).await;
+    }
     expect(refusal(&h, false).await, "run `threadkeep migrate`");
     assert_eq!(refusal(&h, true).await, None);
     let without = "select count(*) from schema_version where checksum is null";

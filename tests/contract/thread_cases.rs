@@ -17,4 +17,12 @@ contract! {
         a_page_ends_where_metadata_is_many_bytes
         wide_metadata_is_walked_and_counted
         encrypted_details_are_searched_one_by_one;
+    run_states:
+        threads_stand_as_a_model_says
+        orders_by_state_neither_skip_nor_repeat_at_rest
+        details_change_nothing_of_the_run
+        what_copies_or_removes_checkpoints_changes_the_state
+        a_commit_of_an_old_server_is_found
+        the_doctor_finds_and_mends_states
+        many_threads_are_derived_in_the_background_and_none_is_left_out;
 }

@@ -68,6 +68,7 @@ fn found(skeleton: &[u8], metadata: &[u8], parts: &[&[u8]]) -> CheckpointTuple {
         task_id: "00000000-0000-0000-0000-000000000000".into(),
         channel: name(at),
         value: value(data),
+        call: None,
     };
     let node = Node {
         id: "1".into(),

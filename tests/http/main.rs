@@ -77,6 +77,7 @@ mod store;
 mod store_vectors;
 mod subjects;
 mod thread_details;
+mod thread_status;
 mod threads;
 mod tokens;
 mod tokens_refused;

@@ -31,9 +31,7 @@ use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tenants::storage_use::StorageUse;
 use threadkeep::domain::threads::retention::{Policy, PruneRequest, Pruned, Removed, Report};
 use threadkeep::domain::threads::storage::{CopyThread, DeleteThread, ThreadStorage};
-use threadkeep::domain::threads::thread::{
-    Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery, ThreadSort,
-};
+use threadkeep::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
 use threadkeep::domain::tokens::key::Key;
 use threadkeep::domain::tokens::storage::KeyStorage;
@@ -143,6 +141,7 @@ fn written(group: &WriteGroup) -> impl Iterator<Item = PendingWrite> {
         task_id: group.task_id.to_string(),
         channel: it.channel.to_string(),
         value: it.value.clone(),
+        call: None,
     })
 }
 
@@ -289,11 +288,7 @@ impl ThreadStorage for Memory {
     async fn list_threads(&self, _: &Caller, query: &ThreadQuery) -> Result<ThreadPage> {
         self.called(format!("list_threads {query:?}"))?;
         let mut threads = self.threads.lock().unwrap().clone();
-        let key = |it: &Thread| match query.sort {
-            ThreadSort::Created => (it.created_at, it.thread_id.clone()),
-            ThreadSort::Updated => (it.updated_at, it.thread_id.clone()),
-            ThreadSort::ThreadId => (0, it.thread_id.clone()),
-        };
+        let key = |it: &Thread| (it.position(query).time, it.thread_id.clone());
         threads.sort_by_key(key);
         if !query.ascending {
             threads.reverse();
@@ -304,7 +299,7 @@ impl ThreadStorage for Memory {
         }
         let more = threads.len() > query.limit;
         threads.truncate(query.limit);
-        let next = threads.last().filter(|_| more).map(|it| it.position(query.sort));
+        let next = threads.last().filter(|_| more).map(|it| it.position(query));
         Ok(ThreadPage { threads, next })
     }
 

@@ -1,10 +1,16 @@
-//! Implements titles and metadata of threads for the storage in memory.
+//! Implements titles, metadata and states of threads for the storage in memory.
+
+use std::ops::Bound;
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
+use threadkeep::domain::clock::Micros;
 use threadkeep::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
+};
+use threadkeep::domain::threads::run_state::{
+    Run, RunState, RunStateStorage, SeenThread, StalePosition, StaleThread,
 };
 use threadkeep::domain::threads::thread::Thread;
 
@@ -28,11 +34,49 @@ impl ThreadDetailsStorage for Memory {
             assistant_id: None,
             user_id: None,
             details: Details::of_new(request, 1)?,
+            run: Run::default(),
         });
         Ok(Created { thread_id: request.thread_id.to_string(), is_new: true })
     }
 
     async fn update_thread(&self, _: &Caller, request: &UpdateThread) -> Result<()> {
         self.called(format!("update_thread {}", request.thread_id))
+    }
+}
+
+/// No thread is stale: each has the state that its test gives it.
+#[async_trait]
+impl RunStateStorage for Memory {
+    async fn list_stale_threads(&self, _: &str, _: i64, _: usize) -> Result<Vec<StaleThread>> {
+        Ok(Vec::new())
+    }
+
+    async fn list_quiet_stale_threads(
+        &self,
+        _: &StalePosition,
+        _: Micros,
+        _: usize,
+    ) -> Result<Vec<StaleThread>> {
+        Ok(Vec::new())
+    }
+
+    async fn list_run_states(
+        &self,
+        _: Bound<(&str, &str)>,
+        _: usize,
+    ) -> Result<Vec<(StaleThread, RunState)>> {
+        Ok(Vec::new())
+    }
+
+    async fn count_stale_threads(&self, _: u64) -> Result<u64> {
+        Ok(0)
+    }
+
+    async fn mark_stale(&self, _: &str, _: i64) -> Result<()> {
+        Ok(())
+    }
+
+    async fn put_run_states(&self, _: &str, _: &[(SeenThread, RunState)]) -> Result<()> {
+        Ok(())
     }
 }

@@ -37,6 +37,7 @@ pub const SETTINGS: Settings = Settings {
     audit_keep_days: 90,
     rates: Rates { per_tenant: None, per_token: None },
     keyless: false,
+    busy_for: Duration::from_mins(2),
 };
 
 /// Every operation with every form of its bodies: what the served documents describe together.

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use threadkeep::domain::threads::details::Details;
+use threadkeep::domain::threads::run_state::Run;
 use threadkeep::domain::threads::thread::Thread;
 use tokio::time::Duration;
 
@@ -22,6 +23,7 @@ fn thread(thread_id: &str, owner: &str) -> Thread {
         assistant_id: None,
         user_id: None,
         details: Details::default(),
+        run: Run::default(),
     }
 }
 

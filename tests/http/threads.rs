@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use threadkeep::domain::tenants::storage_use::{ChannelUse, StorageUse};
 use threadkeep::domain::threads::details::Details;
+use threadkeep::domain::threads::run_state::Run;
 use threadkeep::domain::threads::thread::Thread;
 
 use crate::server::{JSON, Server};
@@ -21,6 +22,7 @@ fn thread(id: &str, created_at: i64, updated_at: i64) -> Thread {
         assistant_id: None,
         user_id: None,
         details: Details::default(),
+        run: Run::default(),
     }
 }
 
@@ -97,7 +99,8 @@ async fn a_thread_shows_what_is_known_of_it() {
         json!({"thread": {
             "thread_id": "a", "created_at": "1970-01-01T00:00:00.000003Z", "updated_at": "1970-01-01T00:00:00.000030Z",
             "checkpoint_count": 2, "forks": 0, "size_bytes": 9, "generation": "g", "graph_id": "agent",
-            "metadata": {"graph_id": "agent"}, "version": 0
+            "metadata": {"graph_id": "agent"}, "version": 0,
+            "status": "idle", "state_updated_at": "1970-01-01T00:00:00.000003Z"
         }})
     );
     let absent = server.post("/v1/threads/get", &json!({"thread_id": "zz"})).await.ok().json();

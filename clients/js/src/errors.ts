@@ -342,6 +342,7 @@ const BY_CODE: Record<Schemas["ProblemCode"] | "parts_missing", Kind> = {
   unavailable: UnavailableError,
   deadline_exceeded: UnavailableError,
   overloaded: UnavailableError,
+  threads_indexing: UnavailableError,
   commit_unknown: UnavailableError,
 };
 const BY_STATUS = new Map<number, Kind>([

@@ -107,6 +107,7 @@ export type {
   CreateThreadOptions,
   SearchThreadsOptions,
   ThreadConditions,
+  ThreadStatus,
   Threads,
   UpdateThreadOptions,
 } from "./client/threads.js";

@@ -11,22 +11,23 @@ use crate::domain::checkpoints::history::{Chain, Node};
 use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::names::Tag;
 
-const ID: &str = "1ef4f797-8335-6428-8001-8a1503f9b875";
+pub(super) const ID: &str = "1ef4f797-8335-6428-8001-8a1503f9b875";
 /// Of `ask` at step 2.
-const ASK: &str = "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2";
-const NULL_TASK: &str = "00000000-0000-0000-0000-000000000000";
+pub(super) const ASK: &str = "a4ee5b0f-c3f7-d0f2-3b69-c0580291e4b2";
+pub(super) const NULL_TASK: &str = "00000000-0000-0000-0000-000000000000";
 
-fn value(value: &Expected) -> Value {
+pub(super) fn value(value: &Expected) -> Value {
     let data = Bytes::from(rmp_serde::to_vec_named(value).unwrap());
     Value::new(Tag::new("msgpack").unwrap(), data)
 }
 
-fn write(task: &str, channel: &str, written: &Expected) -> PendingWrite {
-    PendingWrite { task_id: task.into(), channel: channel.into(), value: value(written) }
+pub(super) fn write(task: &str, channel: &str, written: &Expected) -> PendingWrite {
+    let (task_id, channel) = (task.into(), channel.into());
+    PendingWrite { task_id, channel, value: value(written), call: None }
 }
 
 /// A checkpoint of Python after step 1.
-fn found(
+pub(super) fn found(
     skeleton: Expected,
     values: &[(&str, Expected)],
     writes: Vec<PendingWrite>,
@@ -46,7 +47,7 @@ fn found(
 }
 
 /// `ask` was triggered and has not run.
-fn asking(writes: Vec<PendingWrite>) -> CheckpointTuple {
+pub(super) fn asking(writes: Vec<PendingWrite>) -> CheckpointTuple {
     let skeleton = json!({
         "channel_versions": {"__start__": "2.0", "branch:to:ask": "2.0", "title": "2.0"},
         "versions_seen": {"__start__": {"__start__": "1.0"}, "ask": {"branch:to:ask": "1.0"}}

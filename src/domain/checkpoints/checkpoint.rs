@@ -211,6 +211,24 @@ pub struct PendingWrite {
     pub task_id: String,
     pub channel: String,
     pub value: Value,
+    /// Of a write that replaces earlier ones, where one checkpoint is read.
+    pub call: Option<WriteCall>,
+}
+
+/// The call that a write came with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteCall {
+    pub writer: String,
+    /// Its number among the calls of the writer.
+    pub seq: i64,
+}
+
+impl WriteCall {
+    /// None of a write that replaces nothing: engines need not keep it.
+    pub fn of_row(idx: i64, writer: Option<String>, seq: Option<i64>) -> Option<Self> {
+        let (writer, seq) = writer.zip(seq).filter(|_| idx < 0)?;
+        Some(Self { writer, seq })
+    }
 }
 
 /// Which checkpoints to list, newest first.

@@ -6,6 +6,7 @@ pub mod group_commit;
 pub mod history;
 pub mod planner;
 pub mod prepared;
+pub mod run_states;
 pub mod service;
 pub mod storage;
 pub mod value_parts;

@@ -30,6 +30,8 @@ pub enum Kind {
     Packing,
     /// Retention policies; a unit is the generation of a thread.
     Retention,
+    /// States of threads; a unit is the key of a thread.
+    RunStates,
 }
 
 impl Kind {
@@ -39,6 +41,7 @@ impl Kind {
             Self::Vectors => "vectors",
             Self::Packing => "packing",
             Self::Retention => "retention",
+            Self::RunStates => "run_states",
         }
     }
 }

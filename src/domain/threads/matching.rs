@@ -55,6 +55,7 @@ mod tests {
     use super::*;
     use crate::domain::threads::details::Details;
     use crate::domain::threads::details_filter::contained;
+    use crate::domain::threads::run_state::Run;
 
     fn thread(metadata: &str) -> Thread {
         let details = Details { metadata: metadata.into(), ..Details::default() };
@@ -71,6 +72,7 @@ mod tests {
             assistant_id: None,
             user_id: None,
             details,
+            run: Run::default(),
         }
     }
 

@@ -6,6 +6,7 @@ mod matching;
 pub mod retention;
 pub mod retention_policies;
 pub mod retention_storage;
+pub mod run_state;
 pub mod service;
 pub mod storage;
 pub mod sweeper;

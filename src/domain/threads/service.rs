@@ -6,6 +6,7 @@ use std::time::Duration;
 use uuid::Builder;
 
 use super::details::{CreateThread, NewThread, UpdateThread};
+use super::run_state::RunStates;
 use super::thread::{Lease, LeaseRequest, THREAD, Thread, ThreadPage, ThreadQuery};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
@@ -20,13 +21,28 @@ use crate::domain::tokens::grants::Action;
 /// Threads and the leases on them.
 pub struct Threads {
     storage: Arc<dyn ThreadStorage>,
+    states: Arc<dyn RunStates>,
     clock: Arc<Clock>,
     quotas: Arc<Quotas>,
+    busy_for: Micros,
 }
 
 impl Threads {
-    pub fn new(storage: Arc<dyn ThreadStorage>, clock: Arc<Clock>, quotas: Arc<Quotas>) -> Self {
-        Self { storage, clock, quotas }
+    /// `busy_for`: how long after its last commit a process is taken to work on.
+    pub fn new(
+        storage: Arc<dyn ThreadStorage>,
+        states: Arc<dyn RunStates>,
+        clock: Arc<Clock>,
+        quotas: Arc<Quotas>,
+        busy_for: Duration,
+    ) -> Self {
+        let busy_for = Micros::try_from(busy_for.as_micros()).unwrap_or(Micros::MAX / 2);
+        Self { storage, states, clock, quotas, busy_for }
+    }
+
+    /// As in [`Run::status`](super::run_state::Run::status), at this moment.
+    pub fn busy_since(&self) -> Micros {
+        self.clock.now() - self.busy_for
     }
 
     /// # Errors
@@ -36,7 +52,16 @@ impl Threads {
         if !caller.may_read_thread(thread_id) {
             return Ok(None);
         }
-        self.storage.get_thread(caller, thread_id).await
+        self.find(caller, thread_id).await
+    }
+
+    /// The thread as it stands now.
+    async fn find(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>> {
+        let Some(mut thread) = self.storage.get_thread(caller, thread_id).await? else {
+            return Ok(None);
+        };
+        self.states.refresh(caller, std::slice::from_mut(&mut thread)).await?;
+        Ok(Some(thread))
     }
 
     /// # Errors
@@ -54,7 +79,7 @@ impl Threads {
     }
 
     /// # Errors
-    /// `SearchNeedsPlaintext`; a storage that cannot be read.
+    /// `SearchNeedsPlaintext`; `ThreadsIndexing`; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadPage> {
         caller.require_listing(Action::Read)?;
         let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
@@ -62,14 +87,28 @@ impl Threads {
         if query.limit == 0 {
             return Ok(ThreadPage::default());
         }
-        self.storage.list_threads(caller, &query).await
+        let is_by_state = query.is_by_state();
+        if is_by_state {
+            self.states.refresh_all(&caller.tenant).await?;
+        }
+        query.busy_since = self.busy_since();
+        let mut page = self.storage.list_threads(caller, &query).await?;
+        // What was asked for by its state is shown in this state.
+        if !is_by_state {
+            self.states.refresh(caller, &mut page.threads).await?;
+        }
+        Ok(page)
     }
 
     /// # Errors
     /// As [`Self::list`].
-    pub async fn count(&self, caller: &Caller, query: &ThreadQuery) -> Result<u64> {
+    pub async fn count(&self, caller: &Caller, mut query: ThreadQuery) -> Result<u64> {
         caller.require_listing(Action::Read)?;
-        self.storage.count_threads(caller, query).await
+        if query.is_by_state() {
+            self.states.refresh_all(&caller.tenant).await?;
+        }
+        query.busy_since = self.busy_since();
+        self.storage.count_threads(caller, &query).await
     }
 
     /// Answers the thread, and whether it was made now.
@@ -88,7 +127,7 @@ impl Threads {
         let full = self.quotas.threads_full(caller);
         let request = CreateThread { thread_id, title, metadata, idempotency, full };
         let created = self.storage.create_thread(caller, &request).await?;
-        let found = self.storage.get_thread(caller, &ThreadId::new(created.thread_id)?).await?;
+        let found = self.find(caller, &ThreadId::new(created.thread_id)?).await?;
         let thread = found.ok_or_else(|| Error::Unavailable {
             detail: "the thread was deleted at the same moment".into(),
             retry_after: Duration::from_millis(100),
@@ -107,9 +146,11 @@ impl Threads {
         deadline: Micros,
     ) -> Result<Thread> {
         self.may_change(caller, &request.thread_id, deadline)?;
+        // A stale state takes the time of the thread's last change, which is to be that of a commit.
+        self.find(caller, &request.thread_id).await?;
         self.storage.update_thread(caller, request).await?;
         // Somebody may have deleted it since.
-        self.storage.get_thread(caller, &request.thread_id).await?.ok_or(Error::NotFound(THREAD))
+        self.find(caller, &request.thread_id).await?.ok_or(Error::NotFound(THREAD))
     }
 
     /// A UUID of version 7, behind the prefix of a caller who may only write below one.

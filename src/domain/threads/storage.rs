@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use super::details::ThreadDetailsStorage;
 use super::retention::{PruneRequest, Pruned};
 use super::retention_storage::RetentionStorage;
+use super::run_state::RunStateStorage;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
 use crate::domain::caller::Caller;
 use crate::domain::error::{Error, Full, Result};
@@ -49,7 +50,7 @@ impl CopyThread {
 }
 
 #[async_trait]
-pub trait ThreadStorage: ThreadDetailsStorage + RetentionStorage {
+pub trait ThreadStorage: ThreadDetailsStorage + RunStateStorage + RetentionStorage {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 
     /// Threads in the order of the query, with where the next page begins.

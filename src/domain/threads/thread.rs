@@ -2,6 +2,7 @@
 
 use super::details::Details;
 use super::details_filter::DetailsFilter;
+use super::run_state::{Run, Status};
 use crate::domain::clock::Micros;
 use crate::domain::error::Full;
 use crate::domain::names::{LeaseHolder, ThreadId};
@@ -25,14 +26,18 @@ pub struct Thread {
     pub assistant_id: Option<String>,
     pub user_id: Option<String>,
     pub details: Details,
+    pub run: Run,
 }
 
-/// Order of a listing. `Updated` moves while people work; the other two neither skip nor repeat.
+/// Order of a listing. `Created` and `ThreadId` neither skip nor repeat; the others move while people work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThreadSort {
     #[default]
     Created,
     Updated,
+    StateUpdated,
+    /// By its name.
+    Status,
     ThreadId,
 }
 
@@ -54,6 +59,18 @@ pub struct ThreadQuery {
     pub created: TimeRange,
     pub updated: TimeRange,
     pub details: DetailsFilter,
+    /// Any of these; empty for all.
+    pub statuses: Vec<Status>,
+    /// As in [`Run::status`].
+    pub busy_since: Micros,
+}
+
+impl ThreadQuery {
+    /// Whether the states of threads decide what is found, or where it stands.
+    pub fn is_by_state(&self) -> bool {
+        !self.statuses.is_empty()
+            || matches!(self.sort, ThreadSort::StateUpdated | ThreadSort::Status)
+    }
 }
 
 /// From `after` on, up to and without `before`.
@@ -73,7 +90,7 @@ pub struct ThreadPage {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadCursor {
-    /// Created or updated time; 0 when sorted by id.
+    /// The time that is sorted by; the place of a status; 0 when sorted by id.
     pub time: Micros,
     pub thread_id: String,
 }
@@ -99,13 +116,20 @@ pub struct LeaseRequest {
 }
 
 impl Thread {
-    /// Where it stands in a listing.
-    pub fn position(&self, sort: ThreadSort) -> ThreadCursor {
-        let time = match sort {
+    /// Where it stands in the listing of a query.
+    pub fn position(&self, query: &ThreadQuery) -> ThreadCursor {
+        let time = match query.sort {
             ThreadSort::Created => self.created_at,
             ThreadSort::Updated => self.updated_at,
+            ThreadSort::StateUpdated => self.run.changed_at,
+            ThreadSort::Status => self.run.status(query.busy_since).place(),
             ThreadSort::ThreadId => 0,
         };
         ThreadCursor { time, thread_id: self.thread_id.clone() }
+    }
+
+    /// When checkpoints or writes last changed; of a thread without any, when it was made.
+    pub fn state_updated_at(&self) -> Micros {
+        self.run.changed_at.max(self.created_at)
     }
 }

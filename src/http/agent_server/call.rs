@@ -19,7 +19,7 @@ use crate::http::request::media::Format;
 use crate::http::request::path_ids::PathIds;
 use crate::http::request::problem::{Code, Problem};
 
-/// A request whose body means nothing.
+/// A request whose body means nothing. It is taken all the same: else the connection would end with the answer.
 pub struct PlainCall {
     pub caller: Caller,
     pub deadline: Micros,
@@ -35,14 +35,16 @@ pub struct OptionalJsonCall<T>(pub Call<T>);
 /// The thread that the path names.
 pub struct ThreadPath(pub ThreadId);
 
-impl FromRequestParts<Arc<App>> for PlainCall {
+impl FromRequest<Arc<App>> for PlainCall {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let identity = identify(parts, app).await?;
-        let held = app.shares.account(identity.holder()).open();
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let identity = identify(&parts, app).await?;
+        let account = app.shares.account(identity.holder());
         let deadline = deadline(&parts.headers, app)?;
-        Ok(Self { caller: identity.caller, deadline, reply: Reply::json(held) })
+        drop(body::read(&parts.headers, body, &account).await);
+        Ok(Self { caller: identity.caller, deadline, reply: Reply::json(account.open()) })
     }
 }
 

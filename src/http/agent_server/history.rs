@@ -60,8 +60,8 @@ const TOGETHER_BYTES: u64 = 8 << 20;
 pub async fn get(
     State(app): State<Arc<App>>,
     path: ThreadPath,
-    call: PlainCall,
     uri: Uri,
+    call: PlainCall,
 ) -> Answer {
     let wanted = HistoryRequest::of_query(&uri)?;
     show(app, call.caller, path.0, wanted, call.reply).await

@@ -41,8 +41,8 @@ use crate::http::request::query_fields::Fields;
 pub async fn get(
     State(app): State<Arc<App>>,
     path: ThreadPath,
-    call: PlainCall,
     uri: Uri,
+    call: PlainCall,
 ) -> Answer {
     let wanted = Wanted { at: At::default(), ..Wanted::of_query(&uri)? };
     show(&app, (&call.caller, &path.0), wanted, call.reply).await
@@ -67,8 +67,8 @@ pub async fn get_at(
     State(app): State<Arc<App>>,
     path: ThreadPath,
     ids: PathIds,
-    call: PlainCall,
     uri: Uri,
+    call: PlainCall,
 ) -> Answer {
     let id = Some(CheckpointId::new(ids.id("checkpoint_id"))?);
     let wanted = Wanted { at: At { id, ..At::default() }, ..Wanted::of_query(&uri)? };

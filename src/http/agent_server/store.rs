@@ -60,7 +60,7 @@ pub async fn put(State(app): State<Arc<App>>, call: JsonCall<PutItem>) -> Answer
         (status = 400, description = "`bad_request`, `malformed_body`"),
     ),
 )]
-pub async fn get(State(app): State<Arc<App>>, call: PlainCall, uri: Uri) -> Answer {
+pub async fn get(State(app): State<Arc<App>>, uri: Uri, call: PlainCall) -> Answer {
     let fields = Fields::with_unknown(&uri)?;
     let key = fields.all("key").last().filter(|it| !it.is_empty());
     let key = key.ok_or_else(|| Problem::new(Code::BadRequest, "Key is required").at("key"))?;

@@ -2,6 +2,7 @@
 //! with the API document, so that no list lacks a limit.
 
 use crate::domain::limits::{LIMITS, Limits};
+use crate::domain::threads::run_state::STATUSES_MAX;
 
 /// How the entries of one list or map are counted.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +49,7 @@ const FIELDS: &[(&str, u64)] = &{
         ("select", L.filter_terms_max),
         ("sessions", L.snapshot_sessions_max),
         ("snapshots", L.grants_max),
+        ("status", STATUSES_MAX),
         ("subjects", L.snapshot_threads_max),
         ("suffix", L.namespace_labels_max),
         ("text_fields", L.text_fields_max),

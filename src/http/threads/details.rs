@@ -10,6 +10,7 @@ use super::handlers::{
     OrderParam, PAGE_DEFAULT, SortParam, ThreadOut, Threads, cursor_kind, page_of, position_of,
     sorted,
 };
+use super::status::StatusParam;
 use crate::app::App;
 use crate::domain::Result;
 use crate::domain::limits::LIMITS;
@@ -19,6 +20,7 @@ use crate::domain::threads::details::{
     NewThread, TitleChange, UpdateThread, check_metadata, check_title,
 };
 use crate::domain::threads::details_filter::{DetailsFilter, Words, contained};
+use crate::domain::threads::run_state::{STATUSES_MAX, Status};
 use crate::domain::threads::thread::{ThreadQuery, TimeRange};
 use crate::domain::time::parse_rfc3339;
 use crate::http::checkpoints::reading::limit;
@@ -48,7 +50,8 @@ const UPDATE: &str = "/v1/threads/update";
 pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let (thread, created) = app.threads.create(&caller, input, deadline).await?;
-    reply.with(&CreatedThread { thread: ThreadOut::of(thread)?, created })
+    let thread = ThreadOut::of(thread, app.threads.busy_since())?;
+    reply.with(&CreatedThread { thread, created })
 }
 
 /// Update a thread
@@ -68,23 +71,26 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answe
 pub async fn update(State(app): State<Arc<App>>, call: Call<UpdateThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let thread = app.threads.update(&caller, &input, deadline).await?;
-    reply.with(&UpdatedThread { thread: ThreadOut::of(thread)? })
+    reply.with(&UpdatedThread { thread: ThreadOut::of(thread, app.threads.busy_since())? })
 }
 
 /// Search threads
 ///
 /// Those that meet all conditions, as far as the caller may read them. `created` and `thread_id` are stable orders that neither skip nor repeat
-/// while others write; `updated` moves.
+/// while others write; the others move.
 #[utoipa::path(
     post, path = "/v1/threads/search", operation_id = "search_threads", tag = "threads",
     request_body(content = SearchThreadsBody, example = json!({"metadata": {"customer": "acme"}, "limit": 20})),
-    responses((status = 200, description = "A page", body = Threads, example = json!({"threads": []}))),
+    responses(
+        (status = 200, description = "A page", body = Threads, example = json!({"threads": []})),
+        (status = 503, description = "`threads_indexing`"),
+    ),
 )]
 pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> Answer {
     let Call { caller, input: SearchThreads(query), reply, .. } = call;
     let order = (query.sort, query.ascending);
     let page = app.threads.list(&caller, query).await?;
-    reply.with(&page_of(page, order)?)
+    reply.with(&page_of(page, order, app.threads.busy_since())?)
 }
 
 /// Count threads
@@ -93,11 +99,14 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> A
 #[utoipa::path(
     post, path = "/v1/threads/count", operation_id = "count_threads", tag = "threads",
     request_body(content = CountThreadsBody, example = json!({"metadata": {"customer": "acme"}})),
-    responses((status = 200, description = "How many", body = ThreadCount, example = json!({"count": 12}))),
+    responses(
+        (status = 200, description = "How many", body = ThreadCount, example = json!({"count": 12})),
+        (status = 503, description = "`threads_indexing`"),
+    ),
 )]
 pub async fn count(State(app): State<Arc<App>>, call: Call<CountThreads>) -> Answer {
     let Call { caller, input: CountThreads(query), reply, .. } = call;
-    let count = app.threads.count(&caller, &query).await?;
+    let count = app.threads.count(&caller, query).await?;
     reply.with(&ThreadCount { count })
 }
 
@@ -180,6 +189,8 @@ macro_rules! with_conditions {
             updated_after: Option<Text>,
             #[schema(format = DateTime)]
             updated_before: Option<Text>,
+            /// Threads that stand as one of these.
+            status: Option<Vec<StatusParam>>,
             $($(#[$meta])* $field: $type,)*
         }
 
@@ -212,6 +223,7 @@ macro_rules! with_conditions {
                         metadata: metadata.transpose()?.unwrap_or_default(),
                         words: words.transpose()?,
                     },
+                    statuses: statuses(self.status.take())?,
                     ..ThreadQuery::default()
                 })
             }
@@ -297,6 +309,12 @@ fn thread_ids(ids: Vec<Text>) -> Result<Vec<String>> {
     at_most("ids", ids.len(), LIMITS.ids_per_request_max)?;
     let id = |it: Text| ThreadId::new(it.0).map_err(|error| error.within("ids"));
     ids.into_iter().map(|it| id(it).map(ThreadId::into_string)).collect()
+}
+
+fn statuses(all: Option<Vec<StatusParam>>) -> Result<Vec<Status>> {
+    let all = all.unwrap_or_default();
+    at_most("status", all.len(), STATUSES_MAX)?;
+    Ok(all.into_iter().map(Status::from).collect())
 }
 
 fn name(field: &str, bytes_max: u64, text: Option<Text>) -> Result<Option<String>> {

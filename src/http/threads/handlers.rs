@@ -9,8 +9,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::status::StatusParam;
 use crate::app::App;
 use crate::domain::Result;
+use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::storage::{CopyThread, DeleteThread};
@@ -48,7 +50,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
         Some(_) => Some(app.snapshots.count_forks(&caller, &thread_id).await?),
         None => None,
     };
-    let thread = thread.map(ThreadOut::of).transpose()?;
+    let thread = thread.map(|it| ThreadOut::of(it, app.threads.busy_since())).transpose()?;
     reply.with(&GotThread { thread: thread.map(|it| ThreadOut { forks, ..it }) })
 }
 
@@ -59,13 +61,16 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
 #[utoipa::path(
     get, path = "/v1/threads", operation_id = "list_threads", tag = "threads",
     params(ThreadsParams),
-    responses((status = 200, description = "A page", body = Threads, example = json!({"threads": []}))),
+    responses(
+        (status = 200, description = "A page", body = Threads, example = json!({"threads": []})),
+        (status = 503, description = "`threads_indexing`"),
+    ),
 )]
 pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let query = query_of::<ThreadsParams>(&uri)?.into_domain()?;
     let order = (query.sort, query.ascending);
     let page = app.threads.list(&call.caller, query).await?;
-    call.reply.with(&page_of(page, order)?)
+    call.reply.with(&page_of(page, order, app.threads.busy_since())?)
 }
 
 /// Delete a thread
@@ -142,6 +147,10 @@ pub struct ThreadOut {
     metadata: ExactOut,
     /// Of title and metadata: grows with each change of them, and comes never twice. 0: nothing was ever set.
     version: i64,
+    status: StatusParam,
+    /// When checkpoints or writes last changed; of a thread without any, when it was made.
+    #[schema(format = DateTime)]
+    state_updated_at: String,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -217,6 +226,10 @@ pub struct ThreadsParams {
 pub enum SortParam {
     Created,
     Updated,
+    /// By the last change of checkpoints and writes.
+    StateUpdated,
+    /// By its name.
+    Status,
     ThreadId,
 }
 
@@ -237,7 +250,9 @@ pub struct GetThread(ThreadId);
 impl ThreadOut {
     /// # Errors
     /// `Integrity` for stored metadata that is no JSON object.
-    pub fn of(thread: Thread) -> Result<Self> {
+    pub fn of(thread: Thread, busy_since: Micros) -> Result<Self> {
+        let status = StatusParam::from(thread.run.status(busy_since));
+        let state_updated_at = rfc3339(thread.state_updated_at());
         let metadata = ExactOut(Bytes::from(thread.shown_metadata()?));
         Ok(Self {
             thread_id: thread.thread_id,
@@ -255,6 +270,8 @@ impl ThreadOut {
             title: thread.details.title,
             metadata,
             version: thread.details.version,
+            status,
+            state_updated_at,
         })
     }
 }
@@ -263,13 +280,15 @@ impl ThreadOut {
 ///
 /// # Errors
 /// As [`ThreadOut::of`].
-pub fn page_of(page: ThreadPage, (sort, ascending): (ThreadSort, bool)) -> Result<Threads> {
+pub fn page_of(
+    page: ThreadPage,
+    (sort, ascending): (ThreadSort, bool),
+    busy_since: Micros,
+) -> Result<Threads> {
+    let shown = page.threads.into_iter().map(|it| ThreadOut::of(it, busy_since));
     let position =
         |it: ThreadCursor| cursor::encode(cursor_kind(sort, ascending), &(it.time, it.thread_id));
-    Ok(Threads {
-        threads: page.threads.into_iter().map(ThreadOut::of).collect::<Result<_>>()?,
-        next_cursor: page.next.map(position),
-    })
+    Ok(Threads { threads: shown.collect::<Result<_>>()?, next_cursor: page.next.map(position) })
 }
 
 impl Input for GetThread {
@@ -365,6 +384,8 @@ pub fn sorted(sort: Option<SortParam>, order: Option<OrderParam>) -> (ThreadSort
     let sort = match sort {
         None | Some(SortParam::Created) => ThreadSort::Created,
         Some(SortParam::Updated) => ThreadSort::Updated,
+        Some(SortParam::StateUpdated) => ThreadSort::StateUpdated,
+        Some(SortParam::Status) => ThreadSort::Status,
         Some(SortParam::ThreadId) => ThreadSort::ThreadId,
     };
     let ascending = match order {
@@ -382,6 +403,10 @@ pub fn cursor_kind(sort: ThreadSort, ascending: bool) -> &'static str {
         (ThreadSort::Created, false) => "threads created desc",
         (ThreadSort::Updated, true) => "threads updated asc",
         (ThreadSort::Updated, false) => "threads updated desc",
+        (ThreadSort::StateUpdated, true) => "threads state_updated asc",
+        (ThreadSort::StateUpdated, false) => "threads state_updated desc",
+        (ThreadSort::Status, true) => "threads status asc",
+        (ThreadSort::Status, false) => "threads status desc",
         (ThreadSort::ThreadId, true) => "threads thread_id asc",
         (ThreadSort::ThreadId, false) => "threads thread_id desc",
     }

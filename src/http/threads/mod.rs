@@ -5,4 +5,5 @@ pub mod forks;
 pub mod handlers;
 pub mod leases;
 pub mod retention;
+pub mod status;
 pub mod storage_use;

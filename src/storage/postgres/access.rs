@@ -8,7 +8,7 @@ use sqlx::{AssertSqlSafe, Column, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef}
 
 use super::connection::Connection;
 use super::pool::{Lease, Pool};
-use super::{PostgresStorage, TENANT_IN_INDEX};
+use super::{NOW, PostgresStorage, TENANT_IN_INDEX};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::domain::{Error, Result};
@@ -40,7 +40,7 @@ pub(in crate::storage) const DIALECT: Dialect = Dialect {
     lock: "for update",
     from_each: "from json_array_elements(cast($1 as json)) as j (value)",
     has_lateral: true,
-    now: "(extract(epoch from clock_timestamp()) * 1000000)::bigint",
+    now: NOW,
     has_projection: true,
     thread_projection: "cast(nullif($5, '') as jsonb)",
     sends_from: "sends_from",

@@ -47,8 +47,8 @@ use crate::storage::store::models::ModelMemory;
 use crate::storage::store::postgres::near::WideSearches;
 use crate::storage::store::postgres::vector_indexes::VectorIndexes;
 use crate::storage::tenants::tenant_keys::{destroy, given, secret_of};
-use crate::storage::threads::postgres::conditions::WideMetadata;
 use crate::storage::threads::postgres::known_threads::KnownThreads;
+use crate::storage::threads::postgres::wide_metadata::WideMetadata;
 use crate::storage::tokens::credentials::sweep_credentials;
 
 /// One for the poll of keys, one for a key that is looked up.
@@ -56,6 +56,9 @@ const FIRST_CONNECTIONS: usize = 2;
 /// The tenant in the collation of every index on hot tables that is no primary key. A statement that asks for it in this form is
 /// planned by such an index, and no look-up by primary key is (`migrations/postgres/0026_index_choice.sql`).
 pub(in crate::storage) const TENANT_IN_INDEX: &str = "tenant collate \"POSIX\"";
+/// The database's clock, in microseconds.
+pub(in crate::storage) const NOW: &str =
+    "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
 

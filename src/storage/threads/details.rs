@@ -36,9 +36,10 @@ on conflict (tenant, thread_key) do update set version = excluded.version, docum
     projection = excluded.projection, has_marks = excluded.has_marks, title_folded = excluded.title_folded
 returning 1";
 
-/// $1 tenant, $2 thread key.
+/// $1 tenant, $2 thread key, $3 the time. Details change nothing of the run.
 const TOUCH: &str = "
-update threads set updated_at = case when {now} > updated_at then {now} else updated_at + 1 end
+update threads set updated_at = case when $3 > updated_at then $3 else updated_at + 1 end,
+    run_of = case when not is_stale then case when $3 > updated_at then $3 else updated_at + 1 end else run_of end
 where tenant = $1 and thread_key = $2";
 
 /// $1 tenant, $2 thread id.
@@ -131,8 +132,9 @@ async fn update<T: SessionEngine>(
         let ids = (locked.thread_key, locked.scope_id);
         put_details(access, engine.dialect(), (thread.tenant, secret), ids, &after).await?;
     }
-    access.rows(&engine.dialect().fill(TOUCH), &key).await?;
-    answers::keep(access, caller, asked, &(), Clock::System.now()).await
+    let now = Clock::System.now();
+    access.rows(TOUCH, &[&key[..], &[now.into()]].concat()).await?;
+    answers::keep(access, caller, asked, &(), now).await
 }
 
 /// One attempt to create a thread.

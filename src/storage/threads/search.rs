@@ -6,8 +6,10 @@ use async_trait::async_trait;
 use super::details_document;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
+use crate::domain::clock::{Clock, Micros};
 use crate::domain::limits::LIMITS;
 use crate::domain::threads::details::Details;
+use crate::domain::threads::run_state::{Run, RunState};
 use crate::domain::threads::thread::{Thread, ThreadPage, ThreadQuery, ThreadSort};
 use crate::domain::{Error, Result};
 use crate::storage::sessions::SessionEngine;
@@ -112,14 +114,14 @@ pub async fn find(
         let ask = Ask { query: &asked, only_uncertain: false };
         let found = engine.thread_page(caller, secret, ask).await?;
         let is_last = found.threads.len() < asked.limit && !found.is_cut;
-        asked.after = found.threads.last().map(|it| it.thread.position(query.sort));
+        asked.after = found.threads.last().map(|it| it.thread.position(query));
         for FoundThread { thread, is_certain } in found.threads {
             opened.take(query)?;
             if !is_certain && !query.details.matches(&thread)? {
                 continue;
             }
             if page.threads.len() == query.limit || bytes >= LIMITS.list_bytes_max {
-                page.next = page.threads.last().map(|it| it.position(query.sort));
+                page.next = page.threads.last().map(|it| it.position(query));
                 return Ok(page);
             }
             bytes += thread.details.metadata.len() as u64;
@@ -161,7 +163,7 @@ pub async fn count(
         if page.threads.len() < asked.limit && !page.is_cut {
             return Ok(count);
         }
-        asked.after = page.threads.last().map(|it| it.thread.position(ThreadSort::ThreadId));
+        asked.after = page.threads.last().map(|it| it.thread.position(&asked));
     }
 }
 
@@ -187,6 +189,27 @@ impl DetailsColumns<'_> {
             (Some(version), Some(document)) => {
                 details_document::open(secret, self.scope_id, version, document).map(Some)
             }
+        }
+    }
+}
+
+/// The run of a thread as a statement reads it.
+pub struct RunColumns {
+    pub thread_key: i64,
+    pub run_state: i64,
+    pub run_at: Micros,
+    pub is_stale: bool,
+    pub lease_expires_at: Option<Micros>,
+}
+
+impl RunColumns {
+    pub fn read(&self) -> Run {
+        Run {
+            thread_key: self.thread_key,
+            state: RunState::of_number(self.run_state),
+            changed_at: self.run_at,
+            is_stale: self.is_stale,
+            is_leased: self.lease_expires_at.is_some_and(|it| it > Clock::System.now()),
         }
     }
 }
@@ -226,6 +249,7 @@ mod tests {
             assistant_id: None,
             user_id: None,
             details: Details { version: 1, title: None, metadata },
+            run: Run::default(),
         };
         FoundThread { thread, is_certain: false }
     }

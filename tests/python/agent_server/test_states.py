@@ -71,7 +71,7 @@ def test_a_run_is_refused_with_one_request_and_the_reason(
         lambda: list(driver.client.runs.stream("t", "agent")),
     ):
         with pytest.raises(
-            (UnprocessableEntityError, httpx.HTTPStatusError), match="422|Threadkeep"
+            (UnprocessableEntityError, httpx.HTTPStatusError), match=r"422|ThreadkeepSaver"
         ):
             run()
     assert driver.client.runs.list("t") == []

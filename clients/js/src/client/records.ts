@@ -37,6 +37,9 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   title: optionalText,
   metadata: (raw, name) => (raw[name] === undefined ? {} : json(raw, name)) as Metadata,
   version: (raw, name) => optionalNumber(raw, name) ?? 0,
+  // Servers of earlier releases send neither.
+  status: (raw, name) => optionalText(raw, name) as Schemas["ThreadStatus"] | undefined,
+  state_updated_at: optionalTime,
 });
 
 /** What was set of a thread, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`. */

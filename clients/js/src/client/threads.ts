@@ -3,7 +3,7 @@
 import type { CallOptions } from "../http/deadline.js";
 import { threadIdOf } from "../wire/ids.js";
 import { exact, wellFormed } from "../wire/packing.js";
-import type { Body } from "../wire/schemas.js";
+import type { Body, Schemas } from "../wire/schemas.js";
 import { timeText } from "../wire/times.js";
 import type { Calls } from "./calls.js";
 import {
@@ -18,6 +18,12 @@ import {
 } from "./records.js";
 
 type SearchBody = Body<"/v1/threads/search">;
+
+/**
+ * How a thread stands, as the newest checkpoint of the root graph, its writes and the lease say. `interrupted` waits for an answer, or has
+ * tasks that nobody runs.
+ */
+export type ThreadStatus = Schemas["ThreadStatus"];
 
 export interface CreateThreadOptions extends CallOptions {
   /** Default: the server makes one. */
@@ -56,6 +62,8 @@ export interface ThreadConditions extends CallOptions {
   createdBefore?: Date | string | undefined;
   updatedAfter?: Date | string | undefined;
   updatedBefore?: Date | string | undefined;
+  /** They stand as one of these. */
+  status?: readonly ThreadStatus[] | undefined;
 }
 
 export interface SearchThreadsOptions extends ThreadConditions {
@@ -117,7 +125,7 @@ export class Threads {
 
 /** The conditions as they travel. */
 function conditionsOf(options: ThreadConditions): Body<"/v1/threads/count"> {
-  const { ids, metadata, prefix, q, owner } = options;
+  const { ids, metadata, prefix, q, owner, status } = options;
   const { graphId: graph_id, assistantId: assistant_id, userId: user_id } = options;
   return {
     ids: ids?.map((id) => threadIdOf(id)),
@@ -132,5 +140,6 @@ function conditionsOf(options: ThreadConditions): Body<"/v1/threads/count"> {
     created_before: timeText(options.createdBefore, "createdBefore"),
     updated_after: timeText(options.updatedAfter, "updatedAfter"),
     updated_before: timeText(options.updatedBefore, "updatedBefore"),
+    status: status && [...status],
   };
 }

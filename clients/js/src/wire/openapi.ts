@@ -2356,7 +2356,7 @@ export interface paths {
         /**
          * Search threads
          * @description Those that meet all conditions, as far as the caller may read them. `created` and `thread_id` are stable orders that neither skip nor repeat
-         *     while others write; `updated` moves.
+         *     while others write; the others move.
          */
         post: operations["search_threads"];
         delete?: never;
@@ -2933,6 +2933,8 @@ export interface components {
             prefix?: string | null;
             /** @description Part of the title, in small or large letters, or the beginning of the id. */
             q?: string | null;
+            /** @description Threads that stand as one of these. */
+            status?: components["schemas"]["ThreadStatus"][] | null;
             updated_after?: string | null;
             updated_before?: string | null;
             user_id?: string | null;
@@ -4599,7 +4601,7 @@ export interface components {
          * @description What happened, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+        ProblemCode: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "threads_indexing" | "deadline_exceeded" | "overloaded" | "commit_unknown";
         Prune: {
             /** @description Only say what would go. Default false. */
             dry_run?: boolean | null;
@@ -5045,6 +5047,8 @@ export interface components {
             /** @description Part of the title, in small or large letters, or the beginning of the id. */
             q?: string | null;
             sort?: components["schemas"]["ThreadSort"] | null;
+            /** @description Threads that stand as one of these. */
+            status?: components["schemas"]["ThreadStatus"][] | null;
             updated_after?: string | null;
             updated_before?: string | null;
             user_id?: string | null;
@@ -5362,6 +5366,12 @@ export interface components {
              * @description Before compression and sharing.
              */
             size_bytes: number;
+            /**
+             * Format: date-time
+             * @description When checkpoints or writes last changed; of a thread without any, when it was made.
+             */
+            state_updated_at: string;
+            status: components["schemas"]["ThreadStatus"];
             thread_id: string;
             title?: string | null;
             /** Format: date-time */
@@ -5383,7 +5393,12 @@ export interface components {
             threads: components["schemas"]["Thread"][];
         };
         /** @enum {string} */
-        ThreadSort: "created" | "updated" | "thread_id";
+        ThreadSort: "created" | "updated" | "state_updated" | "status" | "thread_id";
+        /**
+         * @description How a thread stands, by the newest checkpoint of the root graph, its writes and the lease.
+         * @enum {string}
+         */
+        ThreadStatus: "idle" | "busy" | "interrupted" | "error";
         ThreadStorage: {
             /** @description Largest first. */
             channels: components["schemas"]["ChannelStorage"][];
@@ -6855,6 +6870,56 @@ export interface components {
                  *       "status": 503,
                  *       "title": "Too much at once",
                  *       "type": "urn:threadkeep:problem:overloaded"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `unavailable`: Not available now; `threads_indexing`: The states of threads are still being derived; `deadline_exceeded`: The time budget ran out */
+        "503.threads_indexing.unavailable.deadline_exceeded": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "threads_indexing",
+                 *       "detail": "The states of threads are still being derived",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "The states of threads are still being derived",
+                 *       "type": "urn:threadkeep:problem:threads_indexing"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `unavailable`: Not available now; `threads_indexing`: The states of threads are still being derived; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
+        "503.threads_indexing.unavailable.deadline_exceeded.overloaded": {
+            headers: {
+                /** @description Seconds */
+                "retry-after"?: number;
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "threads_indexing",
+                 *       "detail": "The states of threads are still being derived",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 503,
+                 *       "title": "The states of threads are still being derived",
+                 *       "type": "urn:threadkeep:problem:threads_indexing"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
@@ -11889,7 +11954,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Ids that begin with it. */
                 prefix?: string;
-                sort?: "created" | "updated" | "thread_id";
+                sort?: "created" | "updated" | "state_updated" | "status" | "thread_id";
                 user_id?: string;
             };
             header?: never;
@@ -11919,7 +11984,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.threads_indexing.unavailable.deadline_exceeded"];
         };
     };
     copy_thread: {
@@ -12005,7 +12070,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+            503: components["responses"]["503.threads_indexing.unavailable.deadline_exceeded.overloaded"];
         };
     };
     create_thread: {
@@ -12394,7 +12459,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+            503: components["responses"]["503.threads_indexing.unavailable.deadline_exceeded.overloaded"];
         };
     };
     get_thread_storage: {

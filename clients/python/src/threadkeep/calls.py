@@ -19,8 +19,9 @@ from threadkeep.http.transport import Request
 from threadkeep.records import record
 from threadkeep.tokens import Grants
 
-Sort = Literal["created", "updated", "thread_id"]
+Sort = Literal["created", "updated", "state_updated", "status", "thread_id"]
 Order = Literal["asc", "desc"]
+ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,11 @@ class Thread:
     `user_id`."""
     version: int = 0
     """Of title and metadata: it grows with each change of them. 0: nothing was ever set."""
+    status: ThreadStatus | None = None
+    """As the newest checkpoint of the root graph, its writes and the lease say. "interrupted" waits
+    for an answer, or has tasks that nobody runs. None from a server that does not say."""
+    state_updated_at: str | None = None
+    """When checkpoints or writes last changed."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from threadkeep import calls
-from threadkeep.calls import Order, Sort, Thread, ThreadPage
+from threadkeep.calls import Order, Sort, Thread, ThreadPage, ThreadStatus
 from threadkeep.errors import ProtocolError
 from threadkeep.http.connection import Connection
 from threadkeep.sessions import json_of
@@ -36,8 +36,8 @@ class Conditions(TypedDict, total=False):
     """What threads have to be like; all of it together.
 
     `metadata` has to be contained: objects field by field, lists and all else as a whole. `q` is a
-    part of the title, in small or large letters, or the beginning of the id. Times are RFC 3339,
-    "after" from then on, "before" without it.
+    part of the title, in small or large letters, or the beginning of the id. Threads stand as one
+    of `status`. Times are RFC 3339, "after" from then on, "before" without it.
     """
 
     ids: Sequence[str]
@@ -52,6 +52,7 @@ class Conditions(TypedDict, total=False):
     created_before: str
     updated_after: str
     updated_before: str
+    status: Sequence[ThreadStatus]
 
 
 @dataclass(frozen=True)
@@ -89,12 +90,8 @@ def update_body(
 def conditions_body(conditions: Conditions) -> dict[str, Any]:
     """The conditions of a search or a count as they travel."""
     body: dict[str, Any] = dict(conditions)
-    ids = body.get("ids")
-    return {
-        **body,
-        "ids": None if ids is None else list(ids),
-        "metadata": _json(body.get("metadata")),
-    }
+    lists = {name: list(body[name]) for name in ("ids", "status") if body.get(name) is not None}
+    return {**body, **lists, "metadata": _json(body.get("metadata"))}
 
 
 def created_of(answer: dict[str, Any]) -> CreatedThread:

@@ -283,7 +283,7 @@ const SUM_OLD_WRITES: &str = r"
 /// whole of a table that it takes for empty, and look for each of its rows in the batch.
 const FINISH: &str = r"
 , touched_threads as (
-    update threads x set updated_at = greatest(x.updated_at, $17),
+    update threads x set updated_at = greatest(x.updated_at + 1, $17),
         last_step = coalesce(t.last_step, x.last_step),
         checkpoint_count = x.checkpoint_count + coalesce(sums.checkpoints, 0)::bigint,
         size_bytes = x.size_bytes + coalesce(sums.size_bytes, 0)::bigint,

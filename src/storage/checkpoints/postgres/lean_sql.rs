@@ -132,7 +132,7 @@ const NOTHING_WRITTEN: &str = "cross join (select 0::bigint as size_bytes) w";
 /// Conditions as in the batch statement: no plain equalities, for the planner.
 const FINISH: &str = r"
 , touched_threads as (
-    update threads x set updated_at = greatest(x.updated_at, $18),
+    update threads x set updated_at = greatest(x.updated_at + 1, $18),
         last_step = coalesce(d.last_step, x.last_step),
         checkpoint_count = x.checkpoint_count + d.checkpoints,
         size_bytes = x.size_bytes + d.value_bytes + d.put_bytes + coalesce(w.size_bytes, 0),

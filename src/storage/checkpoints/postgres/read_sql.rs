@@ -97,7 +97,7 @@ cross join lateral (select * from manifests m
 where not $7
 union all
 select 3, 0, w.idx, w.task_id, w.channel, w.task_path, w.tag, w.size_bytes, w.digest, w.body, w.parts,
-    null, null, null
+    case when w.seq is not null then array[w.seq] end, null, case when w.writer is not null then array[w.writer] end
 from th cross join cp cross join lateral (select * from writes w
     where w.tenant = $1 and w.thread_key = th.thread_key and w.ns = $3
         and w.checkpoint_id = cp.checkpoint_id offset 0) w

@@ -274,7 +274,8 @@ impl<'a> Reading<'a> {
                 2 => drop(values.insert(row.get::<i64, _>("number"), row)),
                 3 => {
                     let at = self.at(self.view.as_ref().map(|it| it.id.as_str()));
-                    writes.push(OrderedWrite::read(self.secret, at, chunks, row)?);
+                    let write = OrderedWrite::read(self.secret, at, chunks, row)?;
+                    writes.push(write.with_call(row));
                 }
                 4 => {
                     let at = self.at(self.sends_from.as_deref());

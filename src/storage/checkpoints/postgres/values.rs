@@ -6,7 +6,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use crate::content::keys::TenantSecret;
-use crate::domain::checkpoints::checkpoint::{PendingWrite, Value, View};
+use crate::domain::checkpoints::checkpoint::{PendingWrite, Value, View, WriteCall};
 use crate::domain::checkpoints::history::Base;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::open_base;
@@ -72,6 +72,7 @@ pub(in crate::storage) struct OrderedWrite {
     place: (String, String, i64),
     pub(in crate::storage) channel: String,
     pub(in crate::storage) value: Value,
+    pub(in crate::storage) call: Option<WriteCall>,
 }
 
 impl OrderedWrite {
@@ -93,7 +94,17 @@ impl OrderedWrite {
             place: (row.get("c"), row.get("a"), row.get("number")),
             channel: row.get("b"),
             value: value_of(secret, at.scope_id, write, (row, chunks))?,
+            call: None,
         })
+    }
+
+    /// With the call that it came with, where the row tells one.
+    pub(in crate::storage) fn with_call(mut self, row: &PgRow) -> Self {
+        let first = |it: Option<Vec<i64>>| it.and_then(|it| it.first().copied());
+        let writer: Option<Vec<String>> = row.get("names");
+        let writer = writer.and_then(|it| it.into_iter().next());
+        self.call = WriteCall::of_row(self.place.2, writer, first(row.get("keys")));
+        self
     }
 }
 
@@ -103,6 +114,7 @@ pub(in crate::storage) fn in_order(mut writes: Vec<OrderedWrite>) -> Vec<Pending
         task_id: it.place.1,
         channel: it.channel,
         value: it.value,
+        call: it.call,
     });
     pending.collect()
 }

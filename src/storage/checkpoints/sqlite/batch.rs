@@ -249,7 +249,7 @@ select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4
        unhex(j.value ->> 16)
 from jsonb_each($1) j where true
 on conflict (tenant, thread_id) do update set
-    updated_at = excluded.updated_at,
+    updated_at = max(threads.updated_at + 1, excluded.updated_at),
     last_step = coalesce(excluded.last_step, last_step),
     checkpoint_count = checkpoint_count + excluded.checkpoint_count,
     size_bytes = size_bytes + excluded.size_bytes,

@@ -10,7 +10,7 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::values::{ValueRef, open_values, read_values};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{
-    LargeValues, PENDING_SENDS, PendingWrite, Value, View,
+    LargeValues, PENDING_SENDS, PendingWrite, Value, View, WriteCall,
 };
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::open_base;
@@ -193,7 +193,7 @@ fn places<'a>(
 
 const READ_WRITES: &str = "
 select j.value ->> 0 as position, j.value ->> 2 as scope_id, w.task_id, w.idx, w.channel, w.tag, w.size_bytes,
-       w.digest, w.body, w.parts
+       w.digest, w.body, w.parts, w.writer, w.seq
 from jsonb_each($2) j
 cross join writes w on w.tenant = $1 and w.thread_key = j.value ->> 1 and w.ns = j.value ->> 3
     and w.checkpoint_id = j.value ->> 4
@@ -223,7 +223,8 @@ pub(super) async fn read_writes(
     let row = |index: usize| writes[index].row(at[&writes[index].position]);
     let values = open_values(connection, tenant, &rows, row).await?;
     let write = |(key, value): (WriteKey, Value)| {
-        (key.position, PendingWrite { task_id: key.task_id, channel: key.channel, value })
+        let WriteKey { position, task_id, channel, call, .. } = key;
+        (position, PendingWrite { task_id, channel, value, call })
     };
     Ok(writes.into_iter().zip(values).map(write).collect())
 }
@@ -234,15 +235,20 @@ struct WriteKey {
     task_id: String,
     idx: i64,
     channel: String,
+    call: Option<WriteCall>,
 }
 
 impl WriteKey {
     fn read(row: &SqliteRow) -> Result<Self> {
+        let idx: i64 = row.try_get("idx")?;
+        let writer: Option<String> = row.try_get("writer")?;
+        let seq: Option<i64> = row.try_get("seq")?;
         Ok(Self {
             position: position(row)?,
             task_id: row.try_get("task_id")?,
-            idx: row.try_get("idx")?,
+            idx,
             channel: row.try_get("channel")?,
+            call: WriteCall::of_row(idx, writer, seq),
         })
     }
 

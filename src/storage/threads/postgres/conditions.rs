@@ -1,8 +1,5 @@
 //! Builds the SQL text of listings, searches and counts of threads.
 
-use std::time::Duration;
-
-use moka::sync::Cache;
 use serde_json::Value;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
@@ -11,22 +8,23 @@ use sqlx::{AssertSqlSafe, Postgres, Row};
 use crate::domain::json::filter::{Filter, Test};
 use crate::domain::threads::details_filter::is_label;
 use crate::domain::threads::thread::{ThreadQuery, ThreadSort};
-use crate::storage::postgres::TENANT_IN_INDEX;
+use crate::storage::postgres::{NOW, TENANT_IN_INDEX};
 use crate::storage::store::postgres::filter::{Bind, Condition, MARKED};
 use crate::storage::threads::search::Ask;
+use crate::storage::threads::status_conditions;
 use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way, end};
 
 pub(super) const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
-     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
+     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac, run_state, run_at, is_stale, lease_expires_at";
 
 /// The number of the first bind of a condition on details.
-const FIRST_FILTER_BIND: usize = 22;
+const FIRST_FILTER_BIND: usize = 23;
+
+/// The bind of [`ThreadQuery::busy_since`].
+const BUSY_SINCE: &str = "$22";
 
 /// Matches in the index of details up to which they are found by it. Of more, threads are walked in their order.
 const NARROW_ROWS: u32 = 2_000;
-/// How long it is remembered that metadata has more matches, and of how many searches.
-const WIDE_FOR: Duration = Duration::from_mins(1);
-const WIDE_MAX: u64 = 10_000;
 
 /// Details by a part of the title.
 const BY_TITLE: &str =
@@ -42,31 +40,14 @@ const WITH_DETAILS: &str = "threads left join lateral (
         where i.tenant = threads.tenant and i.thread_key = threads.thread_key limit 1) i on true
     cross join lateral (select i.projection -> $1 as d) p";
 
-/// Metadata that lately had more matches than are found by the index: tenant and conditions.
-pub(in crate::storage) struct WideMetadata(Cache<(String, Vec<Filter>), ()>);
-
-impl Default for WideMetadata {
-    fn default() -> Self {
-        Self(Cache::builder().max_capacity(WIDE_MAX).time_to_live(WIDE_FOR).build())
-    }
-}
-
-impl WideMetadata {
-    pub(super) fn has(&self, tenant: &str, query: &ThreadQuery) -> bool {
-        self.0.contains_key(&(tenant.to_owned(), query.details.metadata.clone()))
-    }
-
-    pub(super) fn learn(&self, tenant: &str, query: &ThreadQuery) {
-        self.0.insert((tenant.to_owned(), query.details.metadata.clone()), ());
-    }
-}
-
 /// Where the rows of a statement come from.
 struct Source {
     /// A table expression with `threads`, its details `i` and their projection `p.d`.
     from: String,
     /// When it is asked, and what else it needs of a row; begins with `and` where there is something.
     guard: &'static str,
+    /// Another column that has what the threads are sorted by, and an index.
+    sorted_by: Option<&'static str>,
     /// It goes through the threads in their order.
     is_walk: bool,
 }
@@ -87,6 +68,8 @@ pub(super) struct Conditions<'a> {
     /// Holds where a statement cannot decide about a thread; empty where it always can.
     uncertain: String,
     binds: Vec<Bind>,
+    /// The place of a thread's status in an order.
+    status_place: String,
 }
 
 impl<'a> Conditions<'a> {
@@ -101,6 +84,7 @@ impl<'a> Conditions<'a> {
             is_by_words: false,
             uncertain: String::new(),
             binds: Vec::new(),
+            status_place: status_conditions::place(BUSY_SINCE, NOW),
         };
         if is_sealed {
             return it;
@@ -153,18 +137,31 @@ impl<'a> Conditions<'a> {
 
     /// A plan is made without the values, so the statement looks how many rows the index has, and runs one branch of two.
     fn sources(&self) -> Vec<Source> {
-        let walk = |guard| Source { from: WITH_DETAILS.into(), guard, is_walk: true };
+        let walk =
+            |guard| Source { from: WITH_DETAILS.into(), guard, sorted_by: None, is_walk: true };
         if !self.reads_details {
-            return vec![Source { from: "threads".into(), ..walk("") }];
+            return self.walks(&Source { from: "threads".into(), ..walk("") });
         }
         if self.is_by_words {
             return vec![with_thread(BY_TITLE), Source { is_walk: false, ..walk(BY_ID) }];
         }
         if self.indexed.is_empty() || self.is_wide {
-            return vec![walk("")];
+            return self.walks(&walk(""));
         }
         let found = self.in_index("not (select so from wide)");
         vec![walk(" and (select so from wide)"), with_thread(&found)]
+    }
+
+    /// A thread that is not stale has the time of its last change in an index, too.
+    fn walks(&self, all: &Source) -> Vec<Source> {
+        let from = || all.from.clone();
+        if self.query.sort != ThreadSort::Updated {
+            return vec![Source { from: from(), ..*all }];
+        }
+        vec![
+            Source { from: from(), guard: " and not is_stale", sorted_by: Some("run_of"), ..*all },
+            Source { from: from(), guard: " and is_stale", ..*all },
+        ]
     }
 
     /// All matches are wanted, so none is passed over on a walk.
@@ -194,6 +191,11 @@ impl<'a> Conditions<'a> {
     /// Each way in is a page of its own by its own index; the page is the first of them all. None: there is no way in.
     pub(super) fn page(&self, ways: &[Way]) -> Option<String> {
         let order = format!("order by {} limit $8", self.order());
+        let end = |source: &Source| {
+            let column = source.sorted_by.unwrap_or(self.column());
+            let after = self.after(column);
+            format!("{after} order by {} limit $8", self.order_by(column))
+        };
         let (with, width) = if self.asks_width() {
             let found = self.in_index("true");
             let with = format!(
@@ -205,7 +207,7 @@ impl<'a> Conditions<'a> {
             (String::new(), "false")
         };
         let columns = format!("{COLUMNS}, {width} as is_wide");
-        let pages = self.parts(&self.sources(), ways, &columns, &order);
+        let pages = self.parts(&self.sources(), ways, &columns, end);
         match (ways, &pages[..]) {
             (_, []) => None,
             ([Way::Everything | Way::Owner | Way::Exact], [page]) => Some(format!("{with}{page}")),
@@ -213,7 +215,7 @@ impl<'a> Conditions<'a> {
             _ => {
                 let all = pages.join(") union all (");
                 Some(format!(
-                    "{with}select distinct {COLUMNS}, is_wide from (({all})) pages {order}"
+                    "{with}select * from (select distinct {COLUMNS}, is_wide from (({all})) pages) pages {order}"
                 ))
             }
         }
@@ -223,15 +225,23 @@ impl<'a> Conditions<'a> {
     pub(super) fn count(&self, ways: &[Way]) -> Option<String> {
         let certain = if self.uncertain.is_empty() { "" } else { " and not " };
         let certain = format!("{certain}{}", self.uncertain);
-        let parts = self.parts(&self.sources_of_all(), ways, "thread_id", &certain);
+        let parts = self.parts(&self.sources_of_all(), ways, "thread_id", |_| certain.clone());
         let all = parts.join(") union (");
         (!parts.is_empty()).then(|| format!("select count(*) from (({all})) found"))
     }
 
-    /// One text for each way and each source. `end` comes behind the conditions.
-    fn parts(&self, sources: &[Source], ways: &[Way], columns: &str, end: &str) -> Vec<String> {
+    /// One text for each way and each source. `end` is what comes behind the conditions.
+    fn parts(
+        &self,
+        sources: &[Source],
+        ways: &[Way],
+        columns: &str,
+        end: impl Fn(&Source) -> String,
+    ) -> Vec<String> {
         let conditions = &self.text;
-        let of_tenant = |Source { from, guard, .. }: &Source, tenant: &str, way: &str| {
+        let of_tenant = |source: &Source, tenant: &str, way: &str| {
+            let Source { from, guard, .. } = source;
+            let end = end(source);
             format!(
                 "select {columns} from {from} where {tenant} = $1 and {SHOWN}{way}{guard}{conditions} {end}"
             )
@@ -241,7 +251,7 @@ impl<'a> Conditions<'a> {
             for source in sources {
                 let page = |way: &str| of_tenant(source, "threads.tenant", way);
                 parts.push(match way {
-                    Way::Everything if source.is_walk && self.query.sort == ThreadSort::Created => {
+                    Way::Everything if source.is_walk && self.has_index(source) => {
                         of_tenant(source, TENANT_IN_INDEX, "")
                     }
                     Way::Everything => page(""),
@@ -260,12 +270,44 @@ impl<'a> Conditions<'a> {
         parts
     }
 
+    /// Whether an index has the threads of the tenant in the order that is asked for, or the few that are in a rare state.
+    fn has_index(&self, source: &Source) -> bool {
+        match self.query.sort {
+            ThreadSort::Created | ThreadSort::StateUpdated => true,
+            ThreadSort::Updated => source.sorted_by.is_some(),
+            ThreadSort::Status | ThreadSort::ThreadId => false,
+        }
+    }
+
+    fn column(&self) -> &str {
+        match self.query.sort {
+            ThreadSort::Created => "created_at",
+            ThreadSort::Updated => "updated_at",
+            ThreadSort::StateUpdated => "run_at",
+            ThreadSort::Status => &self.status_place,
+            ThreadSort::ThreadId => "thread_id",
+        }
+    }
+
     pub(super) fn order(&self) -> String {
+        self.order_by(self.column())
+    }
+
+    fn order_by(&self, column: &str) -> String {
         let direction = if self.query.ascending { "asc" } else { "desc" };
         match self.query.sort {
-            ThreadSort::Created => format!("created_at {direction}, thread_id {direction}"),
-            ThreadSort::Updated => format!("updated_at {direction}, thread_id {direction}"),
             ThreadSort::ThreadId => format!("thread_id {direction}"),
+            _ => format!("{column} {direction}, thread_id {direction}"),
+        }
+    }
+
+    /// Behind the page before.
+    fn after(&self, column: &str) -> String {
+        let beyond = if self.query.ascending { ">" } else { "<" };
+        match (&self.query.after, self.query.sort) {
+            (None, _) => String::new(),
+            (_, ThreadSort::ThreadId) => format!(" and thread_id {beyond} $7"),
+            _ => format!(" and ({column}, thread_id) {beyond} ($6, $7)"),
         }
     }
 
@@ -309,7 +351,8 @@ impl<'a> Conditions<'a> {
             .bind(query.updated.before)
             .bind(words.map(|it| it.folded.as_str()))
             .bind(words.map(|it| it.text.as_str()))
-            .bind(words.map(|it| end(&it.text)));
+            .bind(words.map(|it| end(&it.text)))
+            .bind(query.busy_since);
         self.binds.iter().fold(bound, |bound, bind| match bind {
             Bind::Text(text) => bound.bind(text),
             Bind::Texts(texts) => bound.bind(texts),
@@ -325,7 +368,7 @@ fn with_thread(details: &str) -> Source {
             where x.thread_key = i.details_key and x.{TENANT_IN_INDEX} = $1 limit 1) threads
          cross join lateral (select i.projection -> $1 as d) p"
     );
-    Source { from, guard: "", is_walk: false }
+    Source { from, guard: "", sorted_by: None, is_walk: false }
 }
 
 /// Conditions on the row of a thread; begins with `and` where there is one.
@@ -347,13 +390,6 @@ fn plain_conditions(query: &ThreadQuery) -> String {
             conditions += condition;
         }
     }
-    if query.after.is_some() {
-        let beyond = if query.ascending { ">" } else { "<" };
-        conditions += &match query.sort {
-            ThreadSort::ThreadId => format!(" and thread_id {beyond} $7"),
-            ThreadSort::Created => format!(" and (created_at, thread_id) {beyond} ($6, $7)"),
-            ThreadSort::Updated => format!(" and (updated_at, thread_id) {beyond} ($6, $7)"),
-        };
-    }
+    conditions += &status_conditions::condition(query, BUSY_SINCE, NOW);
     conditions
 }

@@ -9,3 +9,4 @@ pub(in crate::storage) mod removal;
 pub(in crate::storage) mod retention;
 pub(in crate::storage) mod retention_estimate;
 pub(in crate::storage) mod threads;
+pub mod wide_metadata;

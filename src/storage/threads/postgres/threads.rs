@@ -16,7 +16,7 @@ use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadPage, Th
 use crate::domain::tokens::grants::Action;
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::threads::search::{
-    self, Ask, DetailsColumns, FoundPage, FoundThread, ThreadPages, is_sealed,
+    self, Ask, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages, is_sealed,
     secret_unless_destroyed, with_details,
 };
 use crate::storage::threads::storage_use::storage_use;
@@ -171,6 +171,14 @@ fn read_found(
         assistant_id: row.get("assistant_id"),
         user_id: row.get("user_id"),
         details,
+        run: RunColumns {
+            thread_key: row.get("thread_key"),
+            run_state: row.get::<i16, _>("run_state").into(),
+            run_at: row.get("run_at"),
+            is_stale: row.get("is_stale"),
+            lease_expires_at: row.get("lease_expires_at"),
+        }
+        .read(),
     };
     Ok(Some(FoundThread { thread, is_certain }))
 }

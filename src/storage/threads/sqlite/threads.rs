@@ -14,17 +14,23 @@ use crate::domain::tokens::grants::Action;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::rows::{ids_json, prefixes_json};
 use crate::storage::threads::search::{
-    Ask, DetailsColumns, FoundPage, FoundThread, ThreadPages, is_sealed, secret_unless_destroyed,
-    with_details,
+    Ask, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages, is_sealed,
+    secret_unless_destroyed, with_details,
 };
+use crate::storage::threads::status_conditions;
 use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
 use crate::storage::tokens::owner_macs::OwnerRow;
 
 const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
-    generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac";
+    generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac, run_state,
+    run_at, is_stale, lease_expires_at";
 
 /// Joins the details `d` of a thread `t`. $1 tenant.
 const PROBE_DETAILS: &str = "thread_details d on d.tenant = $1 and d.thread_key = t.thread_key";
+
+/// The bind of [`ThreadQuery::busy_since`].
+const BUSY_SINCE: &str = "$20";
+const NOW: &str = "cast(unixepoch('subsec') * 1000000 as integer)";
 
 /// $1 tenant, $2 and $3 position, $4 to $7 labels and prefix, $9 to $11 the ways in, $12 ids, $13 owner, $14 to $17 times, $18 the folded
 /// text that a title has in it, null where nothing looks at titles, $19 what the id begins with.
@@ -84,19 +90,33 @@ impl ThreadPages for SqliteStorage {
                 format!("{time} {direction}, thread_id {direction}"),
             )
         };
+        let status_place = status_conditions::place(BUSY_SINCE, NOW);
         let (after, order) = match query.sort {
             ThreadSort::Created => timed("created_at"),
             ThreadSort::Updated => timed("updated_at"),
+            ThreadSort::StateUpdated => timed("run_at"),
+            ThreadSort::Status => timed(&status_place),
             ThreadSort::ThreadId => {
                 (format!("thread_id {beyond} $3"), format!("thread_id {direction}"))
             }
         };
-        let page = format!(
-            "select {COLUMNS} from threads
-             where tenant = $1 and {SHOWN} and ($3 is null or {after}){CONDITIONS}{}
-             order by {order} limit $8",
-            filter.condition(way_in)
-        );
+        let conditions = conditions(query, &filter);
+        let part = |guard: &str, (after, order): &(String, String)| {
+            format!(
+                "select {COLUMNS} from threads
+                 where tenant = $1 and {SHOWN}{guard} and ($3 is null or {after}){conditions}
+                 order by {order} limit $8"
+            )
+        };
+        let page = match query.sort {
+            // A thread that is not stale has the time of its last change in an index, too.
+            ThreadSort::Updated => format!(
+                "select * from (select * from ({}) union all select * from ({})) order by {order} limit $8",
+                part(" and not is_stale", &timed("run_of")),
+                part(" and is_stale", &timed("updated_at"))
+            ),
+            _ => part("", &(after, order.clone())),
+        };
         let text = with_details(COLUMNS, &page, PROBE_DETAILS, &order);
         let mut reader = self.connections.begin_search(&caller.tenant).await?;
         let bound = bind((caller, secret), query, &filter, text);
@@ -129,8 +149,8 @@ impl ThreadPages for SqliteStorage {
         let filter = ThreadFilter::by(caller, Action::Read);
         let text = format!(
             "select count(*) from threads
-             where tenant = $1 and {SHOWN} and $2 is null and $3 is null{CONDITIONS}{} limit $8",
-            filter.condition(way_in)
+             where tenant = $1 and {SHOWN} and $2 is null and $3 is null{} limit $8",
+            conditions(query, &filter)
         );
         let mut reader = self.connections.begin_search(&caller.tenant).await?;
         let counted = ThreadQuery { after: None, limit: 1, ..query.clone() };
@@ -139,6 +159,12 @@ impl ThreadPages for SqliteStorage {
         reader.end().await?;
         Ok(Some(row.try_get::<i64, _>(0)?.unsigned_abs()))
     }
+}
+
+fn conditions(query: &ThreadQuery, filter: &ThreadFilter) -> String {
+    let status = status_conditions::condition(query, BUSY_SINCE, NOW);
+    // Each statement has the same binds.
+    format!("{CONDITIONS}{status} and {BUSY_SINCE} is not null{}", filter.condition(way_in))
 }
 
 fn bind<'q>(
@@ -169,6 +195,7 @@ fn bind<'q>(
         .bind(query.updated.before)
         .bind(words.map(|it| it.folded.as_str()))
         .bind(words.map(|it| it.text.as_str()))
+        .bind(query.busy_since)
 }
 
 /// $9 owner, $10 ids, $11 prefixes. One file's threads are few enough for the other ways to look through them in order.
@@ -216,6 +243,14 @@ fn read(
         assistant_id: row.try_get("assistant_id")?,
         user_id: row.try_get("user_id")?,
         details,
+        run: RunColumns {
+            thread_key: row.try_get("thread_key")?,
+            run_state: row.try_get("run_state")?,
+            run_at: row.try_get("run_at")?,
+            is_stale: row.try_get("is_stale")?,
+            lease_expires_at: row.try_get("lease_expires_at")?,
+        }
+        .read(),
     };
     Ok(Some(FoundThread { thread, is_certain }))
 }

@@ -1,0 +1,267 @@
+//! Derives the states of threads from their newest checkpoints: before they are shown, before threads are searched by them, and in the
+//! background.
+
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::FutureExt as _;
+use futures::future::try_join_all;
+
+use super::checkpoint::{LargeValues, Target};
+use super::storage::{CheckpointStorage, CheckpointTuple};
+use crate::domain::caller::Caller;
+use crate::domain::clock::{Clock, Micros};
+use crate::domain::doctor::{Examine, FindingPlace, Noun, Report, State};
+use crate::domain::error::{Error, Result};
+use crate::domain::names::{CheckpointNs, ThreadId};
+use crate::domain::scheduling::background_tasks::{self, Group, Kind};
+use crate::domain::scheduling::cpu_pool;
+use crate::domain::threads::run_state::{
+    DERIVED_PER_SEARCH_MAX, RunState, RunStates, SeenThread, StalePosition, StaleThread,
+};
+use crate::domain::threads::thread::Thread;
+
+/// Threads that are read at one time. Their values are in memory meanwhile.
+const AT_ONCE: usize = 4;
+/// States that are written together.
+const PAGE_THREADS: usize = 200;
+const BACKGROUND_THREADS: usize = 50;
+/// A thread that changed less long ago is left to whoever asks: it will change again soon.
+const QUIET: Micros = 5_000_000;
+const EVERY: Duration = Duration::from_secs(2);
+const COUNTED_EVERY: Duration = Duration::from_secs(30);
+/// The gauge of stale threads goes up to here.
+const COUNTED_MAX: u64 = 100_000;
+/// Indexing has gone on by then.
+const INDEXED_AGAIN_AFTER: Duration = Duration::from_secs(5);
+
+/// Reads a state from a checkpoint and its writes. About how many bytes it has to look at.
+pub type ReadState = (fn(&CheckpointTuple) -> RunState, fn(&CheckpointTuple) -> usize);
+
+/// Derives states for requests.
+pub struct DerivedRunStates {
+    storage: Arc<dyn CheckpointStorage>,
+    read: ReadState,
+}
+
+impl DerivedRunStates {
+    pub fn new(storage: Arc<dyn CheckpointStorage>, read: ReadState) -> Self {
+        Self { storage, read }
+    }
+
+    /// A thread that cannot be read has failed.
+    async fn derive(&self, stale: &StaleThread) -> Result<(SeenThread, RunState)> {
+        match self.read_state(stale).await {
+            Err(Error::Integrity(_)) => Ok((stale.seen, RunState::Failed)),
+            state => Ok((stale.seen, state?)),
+        }
+    }
+
+    async fn read_state(&self, stale: &StaleThread) -> Result<RunState> {
+        let target = Target {
+            thread_id: ThreadId::new(&stale.thread_id)?,
+            ns: CheckpointNs::new("")?,
+            id: None,
+            large_values: LargeValues::Shown,
+        };
+        let caller = Caller::of_tenant(&stale.tenant);
+        let found = self.storage.get_checkpoint(&caller, &target, &[]).await?;
+        let (read, size_bytes) = self.read;
+        cpu_pool::run_sized(&stale.tenant, size_bytes(&found), move || read(&found)).await
+    }
+
+    /// Derives the states of threads anew, and reports those that are kept wrong.
+    ///
+    /// # Errors
+    /// A storage that cannot be read. A thread that does not open is none: it is reported where its content is examined.
+    pub async fn examine(&self, request: &Examine, report: &mut Report) -> Result<()> {
+        let mut after = (request.tenant.clone().unwrap_or_default(), String::new());
+        loop {
+            let from = Bound::Excluded((after.0.as_str(), after.1.as_str()));
+            let page = self.storage.list_run_states(from, PAGE_THREADS).await?;
+            for it @ (thread, kept) in &page {
+                if request.tenant.as_ref().is_some_and(|tenant| *tenant != thread.tenant) {
+                    return Ok(());
+                }
+                let state = match self.read_state(thread).await {
+                    Err(Error::Integrity(_) | Error::KeyDestroyed) => continue,
+                    state => state?,
+                };
+                report.add(State::Checked, Noun::RunStates, 1, 0);
+                if state != *kept && self.is_unchanged(it).await? {
+                    self.report_wrong(thread, request.fix, report).await?;
+                }
+            }
+            let Some((last, _)) = page.last() else { return Ok(()) };
+            after = (last.tenant.clone(), last.thread_id.clone());
+        }
+    }
+
+    /// Whether nothing was committed to it since.
+    async fn is_unchanged(&self, seen: &(StaleThread, RunState)) -> Result<bool> {
+        let from = Bound::Included((seen.0.tenant.as_str(), seen.0.thread_id.as_str()));
+        Ok(self.storage.list_run_states(from, 1).await?.first() == Some(seen))
+    }
+
+    async fn report_wrong(
+        &self,
+        thread: &StaleThread,
+        fix: bool,
+        report: &mut Report,
+    ) -> Result<()> {
+        let StaleThread { tenant, thread_id, seen } = thread;
+        if fix && report.is_all_read() {
+            self.storage.mark_stale(tenant, seen.thread_key).await?;
+            let derived = self.derive(thread).await?;
+            self.storage.put_run_states(tenant, &[derived]).await?;
+            report.add(State::Repaired, Noun::RunStates, 1, 0);
+            return Ok(());
+        }
+        let (tenant, thread_id) = (tenant.clone(), Some(thread_id.clone()));
+        let place = FindingPlace { tenant, thread_id, ..FindingPlace::default() };
+        let detail = "the state is not what the newest checkpoint says";
+        report.find(State::WrongCounter, Noun::RunStates, 0, place, detail);
+        Ok(())
+    }
+
+    async fn derive_all(&self, stale: &[StaleThread]) -> Result<Vec<(SeenThread, RunState)>> {
+        let mut derived = Vec::new();
+        for some in stale.chunks(AT_ONCE) {
+            let some = some.iter().map(|it| self.derive(it));
+            derived.extend(try_join_all(some).await?);
+        }
+        Ok(derived)
+    }
+}
+
+#[async_trait]
+impl RunStates for DerivedRunStates {
+    /// Round trips: one where nothing is stale; else one for each stale thread, and two for each page of them.
+    async fn refresh_all(&self, tenant: &str) -> Result<()> {
+        let mut after_key = i64::MIN;
+        let mut left = DERIVED_PER_SEARCH_MAX;
+        loop {
+            let page = self.storage.list_stale_threads(tenant, after_key, PAGE_THREADS).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after_key = last.seen.thread_key;
+            left = left.checked_sub(page.len()).ok_or_else(|| Error::ThreadsIndexing {
+                limit: DERIVED_PER_SEARCH_MAX,
+                retry_after: INDEXED_AGAIN_AFTER,
+            })?;
+            let derived = match self.derive_all(&page).await {
+                // Nobody can read the threads any more: they stand as they did.
+                Err(Error::KeyDestroyed) => return Ok(()),
+                derived => derived?,
+            };
+            self.storage.put_run_states(tenant, &derived).await?;
+            if page.len() < PAGE_THREADS {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn refresh(&self, caller: &Caller, threads: &mut [Thread]) -> Result<()> {
+        let tenant = caller.tenant.as_str();
+        let mut stale: Vec<&mut Thread> = threads.iter_mut().filter(|it| it.run.is_stale).collect();
+        if stale.is_empty() {
+            return Ok(());
+        }
+        let asked: Vec<_> = stale.iter().map(|it| StaleThread::of(tenant, it)).collect();
+        let derived = match self.derive_all(&asked).await {
+            Err(Error::KeyDestroyed) => return Ok(()),
+            derived => derived?,
+        };
+        for (thread, (seen, state)) in stale.iter_mut().zip(&derived) {
+            thread.run.state = *state;
+            thread.run.changed_at = thread.run.changed_at.max(seen.updated_at);
+        }
+        // What is shown is right all the same.
+        if let Err(error) = self.storage.put_run_states(tenant, &derived).await {
+            tracing::warn!(%error, "the states of threads were not kept");
+        }
+        Ok(())
+    }
+}
+
+/// Derives the states of threads that nobody asks for and that have come to rest. Any number of servers may do so.
+pub struct RunStateSweeper {
+    states: Arc<DerivedRunStates>,
+    clock: Arc<Clock>,
+}
+
+impl RunStateSweeper {
+    pub fn new(states: Arc<DerivedRunStates>, clock: Arc<Clock>) -> Self {
+        Self { states, clock }
+    }
+
+    /// Never returns.
+    pub async fn run(self) {
+        let mut position = (String::new(), i64::MIN);
+        let mut counts = tokio::time::interval(COUNTED_EVERY);
+        loop {
+            if counts.tick().now_or_never().is_some() {
+                self.count().await;
+            }
+            match self.sweep(&mut position).await {
+                Ok(true) => {}
+                Ok(false) => tokio::time::sleep(EVERY).await,
+                Err(error) => {
+                    tracing::warn!(%error, "the states of threads are derived later");
+                    tokio::time::sleep(EVERY).await;
+                }
+            }
+        }
+    }
+
+    /// How far it is shows in the metrics.
+    async fn count(&self) {
+        match self.states.storage.count_stale_threads(COUNTED_MAX).await {
+            Ok(count) => metrics::gauge!("threadkeep_stale_threads").set(count as f64),
+            Err(error) => tracing::warn!(%error, "stale threads are counted later"),
+        }
+    }
+
+    /// Derives a page. Whether there may be more.
+    ///
+    /// # Errors
+    /// A storage that cannot be read or written.
+    pub async fn sweep(&self, position: &mut StalePosition) -> Result<bool> {
+        let storage = &*self.states.storage;
+        let now = self.clock.now();
+        let page = storage.list_quiet_stale_threads(position, now - QUIET, BACKGROUND_THREADS);
+        let page = page.await?;
+        let Some(last) = page.last() else {
+            *position = (String::new(), i64::MIN);
+            return Ok(false);
+        };
+        *position = (last.tenant.clone(), last.seen.thread_key);
+        let group = background_tasks::begin(storage, Kind::RunStates, now).await?;
+        let done = self.derive(&group, &page, now).await;
+        group.end(done).await?;
+        Ok(true)
+    }
+
+    async fn derive(&self, group: &Group<'_>, page: &[StaleThread], now: Micros) -> Result<()> {
+        for stale in page.chunk_by(|a, b| a.tenant == b.tenant) {
+            let mut derived = Vec::new();
+            for thread in stale {
+                let unit = thread.seen.thread_key.to_string();
+                let work = self.states.derive(thread);
+                match group.run((&thread.tenant, &unit), now, work).await {
+                    Ok(Some(state)) => derived.push(state),
+                    // It is put aside: nobody finds out how it stands.
+                    Ok(None) => derived.push((thread.seen, RunState::Failed)),
+                    Err(Error::KeyDestroyed) => derived.push((thread.seen, RunState::Idle)),
+                    Err(error) if error.is_retryable() => return Err(error),
+                    Err(error) => tracing::error!(%error, "the state of a thread is not derived"),
+                }
+            }
+            if let Some(first) = stale.first() {
+                self.states.storage.put_run_states(&first.tenant, &derived).await?;
+            }
+        }
+        Ok(())
+    }
+}

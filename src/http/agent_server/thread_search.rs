@@ -1,0 +1,289 @@
+//! Serves searches of threads, their count, and the removal of many.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::call::JsonCall;
+use super::extract::{Extract, PATHS_MAX};
+use super::history::limit;
+use super::preview::PAGE_BYTES_MAX;
+use super::rows::{BARE, Rows, list};
+use super::thread_view::{AgentServerThread, FIELDS, ThreadFields, ThreadView};
+use crate::app::App;
+use crate::domain::caller::Caller;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::{ThreadId, at_most};
+use crate::domain::threads::details_filter::{DetailsFilter, contained};
+use crate::domain::threads::thread::{Thread, ThreadQuery, ThreadSort, TimeRange};
+use crate::domain::time::parse_rfc3339;
+use crate::domain::{Error, Result};
+use crate::http::request::by_name::by_name;
+use crate::http::request::call::{Answer, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::{Exact, Text};
+use crate::http::request::problem::{Code, Problem};
+use crate::http::store::wire::offset;
+use crate::http::threads::status::StatusParam;
+
+const ROWS: i64 = 10;
+
+/// Search threads
+///
+/// Those that meet all conditions, as far as the caller may read them. Large values come as a preview, with `values_preview`. `X-Pagination-Total`
+/// is one more than what was passed over and shown where there are more, and `X-Pagination-Next` the offset of the next page.
+#[utoipa::path(
+    post, path = "/threads/search", operation_id = "agent_server_search_threads", tag = "agent-server",
+    request_body(content = SearchBody, example = json!({"metadata": {"customer": "acme"}, "limit": 20, "sort_by": "updated_at"})),
+    responses(
+        (status = 200, description = "Threads", body = Vec<AgentServerThread>),
+        (status = 400, description = "`bad_request`"), (status = 503, description = "`threads_indexing`"),
+    ),
+)]
+pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchThreads>) -> Answer {
+    let Call { caller, input: SearchThreads { conditions, fields }, reply, .. } = call.0;
+    let mut query = conditions?;
+    let (wanted, passed) = (query.limit, query.offset);
+    let mut threads = VecDeque::new();
+    loop {
+        query.limit = wanted - threads.len();
+        let page = app.threads.list(&caller, query.clone()).await?;
+        threads.extend(page.threads);
+        (query.after, query.offset) = (page.next, 0);
+        if query.after.is_none() || threads.len() >= wanted {
+            break;
+        }
+    }
+    let mut headers = HeaderMap::new();
+    let (shown, has_more) = (passed + threads.len(), query.after.is_some());
+    headers.insert("x-pagination-total", (shown + usize::from(has_more)).into());
+    if has_more {
+        headers.insert("x-pagination-next", shown.into());
+    }
+    let rows = Threads { app, caller, threads, fields, left_bytes: PAGE_BYTES_MAX };
+    list(reply, headers, BARE, rows).await
+}
+
+/// Count threads
+///
+/// Those that meet all conditions, as far as the caller may read them.
+#[utoipa::path(
+    post, path = "/threads/count", operation_id = "agent_server_count_threads", tag = "agent-server",
+    request_body(content = CountBody, example = json!({"metadata": {"customer": "acme"}})),
+    responses(
+        (status = 200, description = "How many", body = u64, content_type = "application/json", example = json!(12)),
+        (status = 400, description = "`bad_request`"), (status = 503, description = "`threads_indexing`"),
+    ),
+)]
+pub async fn count(State(app): State<Arc<App>>, call: JsonCall<CountThreads>) -> Answer {
+    let Call { caller, input: CountThreads(conditions), reply, .. } = call.0;
+    reply.with(&app.threads.count(&caller, conditions?).await?)
+}
+
+macro_rules! with_conditions {
+    ($(#[$about:meta])* $body:ident { $($(#[$meta:meta])* $field:ident: $type:ty,)* }) => {
+        #[derive(Deserialize, ToSchema)]
+        $(#[$about])*
+        pub struct $body<'a> {
+            /// At most 1,000. Absent or empty: no condition.
+            ids: Option<Vec<Text>>,
+            /// An object that the metadata contains: objects field by field, lists and all else as a whole.
+            #[serde(borrow)]
+            metadata: Option<Exact<'a>>,
+            /// Is refused, unless it is empty.
+            #[serde(borrow)]
+            values: Option<Exact<'a>>,
+            status: Option<StatusParam>,
+            /// From this time on.
+            created_after: Option<Text>,
+            created_before: Option<Text>,
+            updated_after: Option<Text>,
+            updated_before: Option<Text>,
+            $($(#[$meta])* $field: $type,)*
+        }
+
+        impl $body<'_> {
+            fn conditions(&mut self) -> Result<Conditions> {
+                let time = |field: &str, text: &mut Option<Text>| {
+                    text.take().map(|it| parse_rfc3339(field, &it.0)).transpose()
+                };
+                if self.values.take().is_some_and(|it| it.0 != b"{}") {
+                    let detail = "threads are not searched by their values; search by metadata, status or ids";
+                    return Err(Error::invalid("values", detail));
+                }
+                let metadata = self.metadata.take().map(|it| contained(it.0)).transpose()?;
+                let ids = match thread_ids(self.ids.take().unwrap_or_default())? {
+                    Ok(ids) => ids,
+                    Err(problem) => return Ok(Err(problem)),
+                };
+                Ok(Ok(ThreadQuery {
+                    ids: (!ids.is_empty()).then_some(ids),
+                    created: TimeRange {
+                        after: time("created_after", &mut self.created_after)?,
+                        before: time("created_before", &mut self.created_before)?,
+                    },
+                    updated: TimeRange {
+                        after: time("updated_after", &mut self.updated_after)?,
+                        before: time("updated_before", &mut self.updated_before)?,
+                    },
+                    details: DetailsFilter { metadata: metadata.unwrap_or_default(), words: None },
+                    statuses: self.status.take().map(Into::into).into_iter().collect(),
+                    ..ThreadQuery::default()
+                }))
+            }
+        }
+    };
+}
+
+with_conditions! {
+    #[schema(as = AgentServerCountThreads)]
+    CountBody {}
+}
+
+with_conditions! {
+    #[schema(as = AgentServerSearchThreads)]
+    SearchBody {
+        /// 1-1,000, default 10.
+        #[schema(minimum = 1, maximum = 1_000)]
+        limit: Option<i64>,
+        #[schema(minimum = 0, maximum = 1_000_000)]
+        offset: Option<i64>,
+        /// Default `updated_at`.
+        sort_by: Option<SortBy>,
+        /// Default `desc`.
+        sort_order: Option<SortDirection>,
+        /// Fields of the threads. Absent or empty: all.
+        select: Option<Vec<Text>>,
+        /// Paths by names of the answer's own, such as `values.messages[-1].content`; at most 10.
+        extract: Option<BTreeMap<String, String>>,
+    }
+}
+
+#[derive(Deserialize, ToSchema, Clone, Copy)]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schema(as = AgentServerSortBy)]
+pub enum SortBy {
+    ThreadId,
+    Status,
+    CreatedAt,
+    UpdatedAt,
+    StateUpdatedAt,
+}
+
+by_name!(SortBy);
+
+#[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schema(as = AgentServerSortOrder)]
+pub enum SortDirection {
+    Asc,
+    Desc,
+}
+
+by_name!(SortDirection);
+
+/// An id that is none is 400 here.
+type Conditions = Result<ThreadQuery, Problem>;
+
+pub struct SearchThreads {
+    conditions: Conditions,
+    fields: ThreadFields,
+}
+
+pub struct CountThreads(Conditions);
+
+impl Input for CountThreads {
+    type Wire<'a> = CountBody<'a>;
+
+    fn from_wire(mut wire: CountBody<'_>, _: &Received) -> Result<Self> {
+        wire.conditions().map(Self)
+    }
+}
+
+impl Input for SearchThreads {
+    type Wire<'a> = SearchBody<'a>;
+
+    fn from_wire(mut wire: SearchBody<'_>, _: &Received) -> Result<Self> {
+        let sort = match wire.sort_by {
+            None | Some(SortBy::UpdatedAt) => ThreadSort::Updated,
+            Some(SortBy::CreatedAt) => ThreadSort::Created,
+            Some(SortBy::StateUpdatedAt) => ThreadSort::StateUpdated,
+            Some(SortBy::Status) => ThreadSort::Status,
+            Some(SortBy::ThreadId) => ThreadSort::ThreadId,
+        };
+        let fields = ThreadFields {
+            names: selected(wire.select.take().unwrap_or_default())?,
+            extract: extracts(wire.extract.take().unwrap_or_default())?,
+            shortens: true,
+        };
+        let (limit, offset) = (limit(wire.limit.unwrap_or(ROWS))?, offset(wire.offset)?);
+        let ascending = wire.sort_order == Some(SortDirection::Asc);
+        let conditions = wire.conditions()?;
+        let conditions =
+            conditions.map(|it| ThreadQuery { limit, offset, sort, ascending, ..it });
+        Ok(Self { conditions, fields })
+    }
+}
+
+fn thread_ids(ids: Vec<Text>) -> Result<std::result::Result<Vec<String>, Problem>> {
+    at_most("ids", ids.len(), LIMITS.ids_per_request_max)?;
+    let mut all = Vec::with_capacity(ids.len());
+    for Text(id) in ids {
+        match ThreadId::new(id) {
+            Ok(id) => all.push(id.into_string()),
+            Err(error) => {
+                let detail = format!("Invalid thread ID: {error}");
+                return Ok(Err(Problem::new(Code::BadRequest, detail).at("ids")));
+            }
+        }
+    }
+    Ok(Ok(all))
+}
+
+fn selected(names: Vec<Text>) -> Result<Option<Vec<&'static str>>> {
+    at_most("select", names.len(), LIMITS.filter_terms_max)?;
+    let known = |Text(name): Text| {
+        FIELDS.into_iter().find(|it| *it == name).ok_or_else(|| {
+            Error::invalid("select", format!("select takes {}", FIELDS.join(", ")))
+        })
+    };
+    let names: Vec<&'static str> = names.into_iter().map(known).collect::<Result<_>>()?;
+    Ok((!names.is_empty()).then_some(names))
+}
+
+fn extracts(paths: BTreeMap<String, String>) -> Result<Vec<Extract>> {
+    at_most("extract", paths.len(), PATHS_MAX)?;
+    paths.into_iter().map(|(alias, path)| Extract::new(alias, &path)).collect()
+}
+
+/// Threads that are still to be shown.
+struct Threads {
+    app: Arc<App>,
+    caller: Caller,
+    threads: VecDeque<Thread>,
+    fields: ThreadFields,
+    /// Of whole values.
+    left_bytes: usize,
+}
+
+#[async_trait]
+impl Rows for Threads {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>> {
+        let Some(thread) = self.threads.pop_front() else { return Ok(None) };
+        let view = ThreadView::of(&self.app, &self.caller, thread, &self.fields).await?;
+        let row = view.json(self.left_bytes)?;
+        self.left_bytes = self.left_bytes.saturating_sub(row.len());
+        Ok(Some(row))
+    }
+}
+
+/// Distinct ids, in their order.
+pub fn distinct(ids: Vec<ThreadId>) -> Vec<ThreadId> {
+    let mut seen = HashSet::new();
+    ids.into_iter().filter(|it| seen.insert(it.clone())).collect()
+}

@@ -1,0 +1,382 @@
+//! Serves threads one by one: create, get, change, delete, copy, and what a thread takes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::IntoResponse as _;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::call::{JsonCall, OptionalJsonCall, PlainCall, ThreadPath, no_thread};
+use super::query::list as names_of;
+use super::runs::needs_graph;
+use super::thread_view::{AgentServerThread, ThreadFields, ThreadView};
+use crate::app::App;
+use crate::domain::caller::Caller;
+use crate::domain::limits::LIMITS;
+use crate::domain::names::ThreadId;
+use crate::domain::tenants::storage_use::StorageUse;
+use crate::domain::threads::details::{NewThread, TitleChange, UpdateThread, check_metadata};
+use crate::domain::threads::storage::{CopyThread, DeleteThread};
+use crate::domain::threads::thread::Thread;
+use crate::domain::{Error, Result};
+use crate::http::request::by_name::by_name;
+use crate::http::request::call::{Answer, Call, Reply};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::{Exact, Text};
+use crate::http::request::problem::{Code, Problem};
+use crate::http::request::query_fields::Fields;
+
+/// Create a thread
+///
+/// Without checkpoints. With `if_exists: do_nothing` a thread that is there is answered as it is.
+#[utoipa::path(
+    post, path = "/threads", operation_id = "agent_server_create_thread", tag = "agent-server",
+    request_body(content = CreateBody, example = json!({"thread_id": "t-1", "metadata": {"customer": "acme"}, "if_exists": "do_nothing"})),
+    responses(
+        (status = 200, description = "The thread", body = AgentServerThread),
+        (status = 409, description = "`thread_exists`, `thread_taken`"),
+        (status = 413, description = "`quota_exceeded`, `too_large`"), (status = 422, description = "`invalid`, `needs_graph`"),
+    ),
+)]
+pub async fn create(State(app): State<Arc<App>>, call: OptionalJsonCall<CreateThread>) -> Answer {
+    let Call { caller, deadline, input, reply } = call.0;
+    if input.has_supersteps {
+        return Err(needs_graph(
+            "supersteps are written by the graph's reducers; write them in the process that has the graph, with ThreadkeepSaver",
+        ));
+    }
+    let (thread, is_new) = app.threads.create(&caller, input.new, deadline).await?;
+    if !is_new && input.if_exists == IfExists::Raise {
+        let detail = format!("Thread with ID {} already exists", thread.thread_id);
+        return Err(Problem::new(Code::ThreadExists, detail).at("thread_id"));
+    }
+    show(&app, &caller, thread, reply).await
+}
+
+/// Get a thread
+#[utoipa::path(
+    get, path = "/threads/{thread_id}", operation_id = "agent_server_get_thread", tag = "agent-server",
+    params(
+        ("thread_id" = String, Path),
+        ("include" = Option<String>, Query, description = "`ttl`: nothing comes of it"),
+    ),
+    responses(
+        (status = 200, description = "The thread", body = AgentServerThread),
+        (status = 400, description = "`malformed_body`"), (status = 404, description = "`thread_not_found`"),
+    ),
+)]
+pub async fn get(
+    State(app): State<Arc<App>>,
+    path: ThreadPath,
+    uri: Uri,
+    call: PlainCall,
+) -> Answer {
+    let included = names_of(&Fields::with_unknown(&uri)?, "include")?;
+    if let Some(other) = included.iter().find(|it| *it != "ttl") {
+        let name: String = other.chars().take(64).collect();
+        return Err(Error::invalid("include", format!("{name:?} cannot be included")).into());
+    }
+    let thread = app.threads.get(&call.caller, &path.0).await?;
+    show(&app, &call.caller, thread.ok_or_else(|| no_thread(&path.0))?, call.reply).await
+}
+
+/// Update a thread
+///
+/// Fields of `metadata` replace those of the same names, and null is kept as a value. An empty object moves `updated_at`.
+#[utoipa::path(
+    patch, path = "/threads/{thread_id}", operation_id = "agent_server_update_thread", tag = "agent-server",
+    params(
+        ("thread_id" = String, Path),
+        ("Prefer" = Option<String>, Header, description = "`return=minimal`: no body"),
+    ),
+    request_body(content = UpdateBody, example = json!({"metadata": {"state": "done"}})),
+    responses(
+        (status = 200, description = "The thread as it is now", body = AgentServerThread),
+        (status = 204, description = "Changed"), (status = 404, description = "`thread_not_found`"),
+    ),
+)]
+pub async fn update(
+    State(app): State<Arc<App>>,
+    path: ThreadPath,
+    headers: HeaderMap,
+    call: JsonCall<Changes>,
+) -> Answer {
+    let Call { caller, deadline, input: Changes(metadata), reply } = call.0;
+    let thread_id = readable(&caller, path.0)?;
+    let request = UpdateThread {
+        thread_id: thread_id.clone(),
+        title: TitleChange::Keep,
+        metadata,
+        replace_metadata: false,
+        if_version: None,
+        idempotency: None,
+    };
+    let thread = app.threads.update(&caller, &request, deadline).await;
+    let thread = thread.map_err(|error| absent(error, &thread_id))?;
+    if headers.get("prefer").is_some_and(|it| it == "return=minimal") {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    show(&app, &caller, thread, reply).await
+}
+
+/// Delete a thread
+///
+/// With everything in it.
+#[utoipa::path(
+    delete, path = "/threads/{thread_id}", operation_id = "agent_server_delete_thread", tag = "agent-server",
+    params(("thread_id" = String, Path)),
+    responses(
+        (status = 204, description = "Deleted"), (status = 404, description = "`thread_not_found`"),
+        (status = 409, description = "`lease_held`"),
+    ),
+)]
+pub async fn delete(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall) -> Answer {
+    let caller = call.caller;
+    let thread_id = visible(&caller, path.0)?;
+    let request = DeleteThread { thread_id: thread_id.clone(), generation: None, fence: None };
+    if !app.threads.delete(&caller, &request, call.deadline).await? {
+        return Err(no_thread(&thread_id));
+    }
+    app.values.of(&caller, &thread_id).forget();
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Copy a thread
+///
+/// All of it, under a new id.
+#[utoipa::path(
+    post, path = "/threads/{thread_id}/copy", operation_id = "agent_server_copy_thread", tag = "agent-server",
+    params(("thread_id" = String, Path)),
+    responses(
+        (status = 200, description = "The copy", body = AgentServerThread),
+        (status = 409, description = "`thread_absent`, `thread_taken`"), (status = 413, description = "`quota_exceeded`"),
+    ),
+)]
+pub async fn copy(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall) -> Answer {
+    let PlainCall { caller, deadline, reply } = call;
+    let source = path.0;
+    let no_source = || {
+        let detail = format!("Conflict: there is no thread with ID {source} to copy");
+        Problem::new(Code::ThreadAbsent, detail).at("thread_id")
+    };
+    let found = app.threads.get(&caller, &source).await?.ok_or_else(no_source)?;
+    let target = app.threads.new_id(&caller)?;
+    if found.checkpoint_count == 0 {
+        let metadata = Some(found.details.metadata.clone());
+        let (thread_id, title) = (Some(target), found.details.title);
+        let new = NewThread { thread_id, title, metadata, idempotency: None };
+        let (thread, _) = app.threads.create(&caller, new, deadline).await?;
+        return show(&app, &caller, thread, reply).await;
+    }
+    let request =
+        CopyThread { source: source.clone(), target: target.clone(), idempotency: None, full: None };
+    app.threads.copy(&caller, &request, deadline).await?;
+    let copy = app.threads.get(&caller, &target).await?.ok_or_else(|| no_thread(&target))?;
+    show(&app, &caller, copy, reply).await
+}
+
+/// Get what a thread takes
+///
+/// Bytes as they were sent.
+#[utoipa::path(
+    get, path = "/threads/{thread_id}/storage", operation_id = "agent_server_get_thread_storage", tag = "agent-server",
+    params(("thread_id" = String, Path)),
+    responses(
+        (status = 200, description = "Sizes", body = AgentServerStorage),
+        (status = 404, description = "`thread_not_found`"),
+    ),
+)]
+pub async fn get_storage(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall) -> Answer {
+    let found = app.threads.get_storage_use(&call.caller, &path.0).await?;
+    let found = found.ok_or_else(|| no_thread(&path.0))?;
+    call.reply.with(&AgentServerStorage::of(&path.0, found))
+}
+
+async fn show(app: &App, caller: &Caller, thread: Thread, reply: Reply) -> Answer {
+    reply.with(&ThreadView::of(app, caller, thread, &ThreadFields::default()).await?)
+}
+
+/// A foreign thread looks absent, also to who may change some thread.
+fn readable(caller: &Caller, thread_id: ThreadId) -> Result<ThreadId, Problem> {
+    if caller.may_read_thread(&thread_id) { Ok(thread_id) } else { Err(no_thread(&thread_id)) }
+}
+
+/// As [`readable`], for who may delete without reading.
+fn visible(caller: &Caller, thread_id: ThreadId) -> Result<ThreadId, Problem> {
+    use crate::domain::tokens::grants::Action::Write;
+    if caller.require_thread(&thread_id, Write).is_ok() {
+        return Ok(thread_id);
+    }
+    readable(caller, thread_id)
+}
+
+fn absent(error: Error, thread_id: &ThreadId) -> Problem {
+    match error {
+        Error::NotFound(_) => no_thread(thread_id),
+        other => other.into(),
+    }
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = AgentServerCreateThread)]
+pub struct CreateBody<'a> {
+    /// Any text. Absent: a new UUID.
+    thread_id: Option<Text>,
+    /// An object of at most 65,536 bytes.
+    #[serde(borrow)]
+    metadata: Option<Exact<'a>>,
+    if_exists: Option<IfExists>,
+    /// Is refused: set a retention policy instead.
+    #[serde(borrow)]
+    ttl: Option<Exact<'a>>,
+    /// Is refused: they need the graph.
+    #[serde(borrow)]
+    supersteps: Option<Exact<'a>>,
+}
+
+#[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schema(as = AgentServerIfExists)]
+pub enum IfExists {
+    Raise,
+    DoNothing,
+}
+
+by_name!(IfExists);
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = AgentServerUpdateThread)]
+pub struct UpdateBody<'a> {
+    #[serde(borrow)]
+    metadata: Option<Exact<'a>>,
+    /// Is refused: set a retention policy instead.
+    #[serde(borrow)]
+    ttl: Option<Exact<'a>>,
+}
+
+/// A thread that is to be made.
+pub struct CreateThread {
+    new: NewThread,
+    if_exists: IfExists,
+    has_supersteps: bool,
+}
+
+/// New metadata.
+pub struct Changes(Option<String>);
+
+#[derive(Serialize, ToSchema)]
+pub struct AgentServerStorage {
+    thread_id: String,
+    total_bytes: u64,
+    checkpoints: AgentServerUse,
+    channel_values: AgentServerChannels,
+    pending_writes: AgentServerUse,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct AgentServerUse {
+    count: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct AgentServerChannels {
+    count: u64,
+    bytes: u64,
+    by_channel: BTreeMap<String, AgentServerChannel>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct AgentServerChannel {
+    versions: u64,
+    bytes: u64,
+}
+
+impl Input for CreateThread {
+    type Wire<'a> = CreateBody<'a>;
+
+    fn from_wire(wire: CreateBody<'_>, _: &Received) -> Result<Self> {
+        refuse_ttl(wire.ttl.as_ref())?;
+        let has_supersteps = wire.supersteps.is_some_and(|it| it.0 != b"[]");
+        let thread_id = wire.thread_id.map(|it| ThreadId::new(canonical(it.0))).transpose()?;
+        let metadata = wire.metadata.as_ref().map(metadata).transpose()?;
+        let new = NewThread { thread_id, title: None, metadata, idempotency: None };
+        let if_exists = wire.if_exists.unwrap_or(IfExists::Raise);
+        Ok(Self { new, if_exists, has_supersteps })
+    }
+}
+
+impl Input for Changes {
+    type Wire<'a> = UpdateBody<'a>;
+
+    fn from_wire(wire: UpdateBody<'_>, _: &Received) -> Result<Self> {
+        refuse_ttl(wire.ttl.as_ref())?;
+        wire.metadata.as_ref().map(metadata).transpose().map(Self)
+    }
+}
+
+impl AgentServerStorage {
+    fn of(thread_id: &ThreadId, found: StorageUse) -> Self {
+        let values_bytes = found.channels.iter().map(|it| it.logical_bytes).sum();
+        let documents_bytes =
+            found.logical_bytes.saturating_sub(values_bytes).saturating_sub(found.writes_bytes);
+        let channel = |versions, bytes| AgentServerChannel { versions, bytes };
+        let channels = found.channels.into_iter();
+        let by_channel =
+            channels.map(|it| (it.channel, channel(it.versions, it.logical_bytes))).collect();
+        Self {
+            thread_id: thread_id.to_string(),
+            total_bytes: found.logical_bytes,
+            checkpoints: AgentServerUse { count: found.checkpoints, bytes: documents_bytes },
+            channel_values: AgentServerChannels {
+                count: found.versions,
+                bytes: values_bytes,
+                by_channel,
+            },
+            pending_writes: AgentServerUse { count: found.writes, bytes: found.writes_bytes },
+        }
+    }
+}
+
+/// A UUID in one spelling, other text as it is.
+fn canonical(text: String) -> String {
+    let is_usual = [32, 36].contains(&text.len());
+    let uuid = Uuid::parse_str(&text).ok().filter(|_| is_usual);
+    uuid.map_or(text, |it| it.to_string())
+}
+
+fn refuse_ttl(ttl: Option<&Exact<'_>>) -> Result<()> {
+    match ttl {
+        None => Ok(()),
+        Some(_) => {
+            let detail = "threads have no ttl of their own here; set a retention policy (POST /v1/retention/policies/put)";
+            Err(Error::invalid("ttl", detail))
+        }
+    }
+}
+
+fn metadata(text: &Exact<'_>) -> Result<String> {
+    check_metadata(text.0)?;
+    debug_assert!(text.0.len() as u64 <= LIMITS.thread_metadata_bytes_max);
+    Ok(String::from_utf8_lossy(text.0).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::canonical;
+
+    #[test]
+    fn a_uuid_has_one_spelling_and_other_text_its_own() {
+        let uuid = "01a1fd27-88d5-7136-a8f3-1c19969e5021";
+        for spelling in [uuid, &uuid.to_uppercase(), &uuid.replace('-', "")] {
+            assert_eq!(canonical(spelling.to_owned()), uuid);
+        }
+        for text in ["t-1", "search", "{01a1fd27-88d5-7136-a8f3-1c19969e5021}", ""] {
+            assert_eq!(canonical(text.to_owned()), text);
+        }
+    }
+}

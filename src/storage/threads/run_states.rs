@@ -1,0 +1,165 @@
+//! Stores the states of threads that were derived from their checkpoints, with one SQL for both engines.
+
+use std::collections::HashSet;
+use std::ops::Bound;
+
+use async_trait::async_trait;
+use serde_json::json;
+
+use crate::domain::Result;
+use crate::domain::clock::Micros;
+use crate::domain::threads::run_state::{
+    RunState, RunStateStorage, SeenThread, StalePosition, StaleThread,
+};
+use crate::storage::db::access::{OWN_WORK, SqlRow, SqlValue};
+use crate::storage::sessions::SessionEngine;
+use crate::storage::threads::thread_filter::SHOWN;
+
+const COLUMNS: &str = "tenant, thread_id, thread_key, updated_at, checkpoint_count, size_bytes";
+
+/// $1 the derived states, $2 tenant. A thread that changed since takes a state that is newer than its own, and stays stale.
+const PUT: &str = "
+with d as materialized (
+    select cast(j.value ->> 0 as bigint) as thread_key, cast(j.value ->> 1 as bigint) as updated_at,
+        cast(j.value ->> 2 as bigint) as checkpoint_count, cast(j.value ->> 3 as bigint) as size_bytes,
+        cast(j.value ->> 4 as integer) as state
+    {from_each}
+)
+update threads set run_state = d.state,
+    run_at = case when d.updated_at > run_of and d.updated_at > run_at then d.updated_at else run_at end,
+    run_of = d.updated_at,
+    is_stale = not (threads.updated_at = d.updated_at and threads.checkpoint_count = d.checkpoint_count
+        and threads.size_bytes = d.size_bytes)
+from d
+where threads.{tenant_in_index} = $2 and threads.thread_key = d.thread_key and threads.is_stale
+    and (d.updated_at > run_of or (threads.updated_at = d.updated_at and threads.checkpoint_count = d.checkpoint_count
+        and threads.size_bytes = d.size_bytes)){free}
+returning threads.thread_key";
+
+/// Rows that nobody else writes to: a commit locks several in an order of its own.
+const FREE: &str = "
+    and threads.thread_key in (select x.thread_key from threads x join d on x.thread_key = d.thread_key
+        where x.{tenant_in_index} = $2 {skip_locked})";
+
+#[async_trait]
+impl<T: SessionEngine> RunStateStorage for T {
+    /// One round trip.
+    async fn list_stale_threads(
+        &self,
+        tenant: &str,
+        after_key: i64,
+        limit: usize,
+    ) -> Result<Vec<StaleThread>> {
+        let text = format!(
+            "select {COLUMNS} from threads where {{tenant_in_index}} = $1 and is_stale and {SHOWN} and thread_key > $2
+             order by thread_key limit $3"
+        );
+        let binds = [tenant.into(), after_key.into(), limit_value(limit)];
+        let rows = self.read_rows(tenant, &self.dialect().fill(&text), &binds).await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// One round trip.
+    async fn list_quiet_stale_threads(
+        &self,
+        (tenant, after_key): &StalePosition,
+        changed_before: Micros,
+        limit: usize,
+    ) -> Result<Vec<StaleThread>> {
+        let text = format!(
+            "select {COLUMNS} from threads where is_stale and {SHOWN} and updated_at < $3
+                and ({{tenant_in_index}} > $1 or ({{tenant_in_index}} = $1 and thread_key > $2))
+             order by {{tenant_in_index}}, thread_key limit $4"
+        );
+        let binds = [
+            tenant.as_str().into(),
+            (*after_key).into(),
+            changed_before.into(),
+            limit_value(limit),
+        ];
+        let rows = self.read_rows(OWN_WORK, &self.dialect().fill(&text), &binds).await?;
+        rows.iter().map(read).collect()
+    }
+
+    /// One round trip.
+    async fn list_run_states(
+        &self,
+        from: Bound<(&str, &str)>,
+        limit: usize,
+    ) -> Result<Vec<(StaleThread, RunState)>> {
+        let (operator, (tenant, thread_id)) = match from {
+            Bound::Included(place) => (">=", place),
+            Bound::Excluded(place) => (">", place),
+            Bound::Unbounded => (">=", ("", "")),
+        };
+        let text = format!(
+            "select {COLUMNS}, run_state from threads where not is_stale and {SHOWN} and (tenant, thread_id) {operator} ($1, $2)
+             order by tenant, thread_id limit $3"
+        );
+        let binds = [tenant.into(), thread_id.into(), limit_value(limit)];
+        let rows = self.read_rows(OWN_WORK, &text, &binds).await?;
+        let state = |row: &SqlRow| Ok((read(row)?, RunState::of_number(row.integer(6)?)));
+        rows.iter().map(state).collect()
+    }
+
+    /// One round trip.
+    async fn count_stale_threads(&self, limit: u64) -> Result<u64> {
+        let text = format!(
+            "select count(*) from (select 1 from threads where is_stale and {SHOWN} limit $1) stale"
+        );
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX).into();
+        let rows = self.read_rows(OWN_WORK, &text, &[limit]).await?;
+        rows.first().map_or(Ok(0), |it| Ok(it.integer(0)?.unsigned_abs()))
+    }
+
+    /// One round trip.
+    async fn mark_stale(&self, tenant: &str, thread_key: i64) -> Result<()> {
+        let text = "update threads set is_stale = true
+            where {tenant_in_index} = $1 and thread_key = $2 returning thread_key";
+        let binds = [tenant.into(), thread_key.into()];
+        self.write_rows(tenant, &self.dialect().fill(text), &binds).await.map(drop)
+    }
+
+    /// One round trip; one more for each thread that is being written to.
+    async fn put_run_states(&self, tenant: &str, derived: &[(SeenThread, RunState)]) -> Result<()> {
+        if derived.is_empty() {
+            return Ok(());
+        }
+        let put = async |free: &str, rows: &[(SeenThread, RunState)]| {
+            let text = self.dialect().fill(&PUT.replace("{free}", free));
+            let binds: [SqlValue; 2] = [rows_json(rows).as_str().into(), tenant.into()];
+            self.write_rows(tenant, &text, &binds).await
+        };
+        let done = put(FREE, derived).await?;
+        let done: HashSet<i64> = done.iter().map(|it| it.integer(0)).collect::<Result<_>>()?;
+        for left in derived.iter().filter(|(seen, _)| !done.contains(&seen.thread_key)) {
+            put("", std::slice::from_ref(left)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn rows_json(derived: &[(SeenThread, RunState)]) -> String {
+    let row = |(seen, state): &(SeenThread, RunState)| {
+        let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = seen;
+        json!([thread_key, updated_at, checkpoint_count, size_bytes, state.number()])
+    };
+    json!(derived.iter().map(row).collect::<Vec<_>>()).to_string()
+}
+
+fn limit_value(limit: usize) -> SqlValue {
+    i64::try_from(limit).unwrap_or(i64::MAX).into()
+}
+
+fn read(row: &SqlRow) -> Result<StaleThread> {
+    Ok(StaleThread {
+        tenant: row.text(0)?.to_owned(),
+        thread_id: row.text(1)?.to_owned(),
+        seen: SeenThread {
+            thread_key: row.integer(2)?,
+            updated_at: row.integer(3)?,
+            checkpoint_count: row.integer(4)?,
+            size_bytes: row.integer(5)?,
+        },
+    })
+}

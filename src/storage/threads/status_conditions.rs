@@ -1,0 +1,48 @@
+//! Writes conditions and orders by the status of threads, the same for both engines.
+
+use crate::domain::threads::run_state::{RunState, Status};
+use crate::domain::threads::thread::ThreadQuery;
+
+/// Whether somebody holds the lease; `{now}` is the database's clock.
+const IS_LEASED: &str = "(coalesce(lease_expires_at, 0) > {now})";
+
+/// A condition on the row of a thread, behind ` and `; empty where any status will do. `busy_since` is the bind of this field of
+/// the query. The numbers of states stand in the text, so that a plan knows how rare they are.
+pub fn condition(query: &ThreadQuery, busy_since: &str, now: &str) -> String {
+    if query.statuses.is_empty() {
+        return String::new();
+    }
+    let is_leased = IS_LEASED.replace("{now}", now);
+    let in_state = |state: RunState| format!("run_state = {}", state.number());
+    let one = |status: &Status| match status {
+        Status::Busy => {
+            format!("({is_leased} or ({} and run_at >= {busy_since}))", in_state(RunState::Pending))
+        }
+        Status::Error => format!("({} and not {is_leased})", in_state(RunState::Failed)),
+        Status::Idle => format!("({} and not {is_leased})", in_state(RunState::Idle)),
+        Status::Interrupted => format!(
+            "(({} or ({} and run_at < {busy_since})) and not {is_leased})",
+            in_state(RunState::Interrupted),
+            in_state(RunState::Pending)
+        ),
+    };
+    let any: Vec<String> = query.statuses.iter().map(one).collect();
+    format!(" and ({})", any.join(" or "))
+}
+
+/// The place of a thread's status in the order of their names.
+pub fn place(busy_since: &str, now: &str) -> String {
+    let is_leased = IS_LEASED.replace("{now}", now);
+    let busy = Status::Busy.place();
+    format!(
+        "(case when {is_leased} then {busy} when run_state = {idle} then {is_idle}
+            when run_state = {failed} then {is_error}
+            when run_state = {pending} and run_at >= {busy_since} then {busy} else {is_interrupted} end)",
+        idle = RunState::Idle.number(),
+        is_idle = Status::Idle.place(),
+        failed = RunState::Failed.number(),
+        is_error = Status::Error.place(),
+        pending = RunState::Pending.number(),
+        is_interrupted = Status::Interrupted.place(),
+    )
+}
