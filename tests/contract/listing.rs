@@ -1,12 +1,13 @@
 //! Tests listings of checkpoints.
 
+use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, View};
 use threadkeep::domain::checkpoints::storage::Page;
 use threadkeep::domain::json::exact_json;
 use threadkeep::domain::names::{CheckpointId, CheckpointNs};
 
 use crate::commands::{Put, Writes};
-use crate::harness::{Harness, commit, everything, thread_id, value};
+use crate::harness::{Harness, caller_of, commit, everything, thread_id, value};
 
 fn ids(views: &[View]) -> Vec<String> {
     views.iter().map(|it| format!("{}/{}/{}", it.thread_id, it.ns, it.id)).collect()
@@ -180,4 +181,25 @@ pub async fn a_filter_that_rarely_matches_still_ends(h: Harness) {
         }
     }
     assert_eq!(found, ["00003"]);
+}
+
+pub async fn only_namespaces_with_checkpoints_are_told(h: Harness) {
+    for ns in ["", "a:1", "a:1|b:2", "ä"] {
+        h.commit(commit("t", vec![Put::new("1").ns(ns).op()])).await.unwrap();
+    }
+    h.commit(commit("t", vec![Writes::new("2", "task").write(0, "c", b"x").op()])).await.unwrap();
+    h.commit(commit("other", vec![Put::new("1").ns("z").op()])).await.unwrap();
+    let names = ["", "a:1", "a", "a:1|b:2", "z", "ä", "\"'"].map(|it| CheckpointNs::new(it).unwrap());
+    let told = async |caller: &Caller, thread: &str| {
+        let found = h.storage.list_namespaces(caller, &thread_id(thread), &names).await;
+        let mut found = found.unwrap();
+        found.sort();
+        found
+    };
+    assert_eq!(told(&h.caller, "t").await, ["", "a:1", "a:1|b:2", "ä"]);
+    assert_eq!(told(&h.caller, "other").await, ["z"]);
+    assert_eq!(told(&h.caller, "none").await, [""; 0]);
+    assert_eq!(told(&caller_of("another"), "t").await, [""; 0]);
+    let none = h.storage.list_namespaces(&h.caller, &thread_id("t"), &[]).await.unwrap();
+    assert_eq!(none, [""; 0]);
 }

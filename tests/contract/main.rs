@@ -210,7 +210,8 @@ contract! {
         before_limit_and_cursor_cut_pages
         a_page_ends_at_its_bytes
         listed_views_equal_those_of_get
-        a_filter_that_rarely_matches_still_ends;
+        a_filter_that_rarely_matches_still_ends
+        only_namespaces_with_checkpoints_are_told;
     conditions:
         a_stale_generation_writes_nothing
         a_held_lease_refuses_every_write_without_its_fence

@@ -45,6 +45,8 @@ pub async fn sizes_are_those_of_the_rows(h: Harness) {
         ))
         .await;
     assert_eq!(found.stored_bytes, (content + own).unsigned_abs());
+    let written = h.count("select cast(sum(size_bytes) as bigint) from writes").await;
+    assert_eq!(found.writes_bytes, written.unsigned_abs());
     assert!(found.share_saved() > 0.8, "{found:?}");
     assert_eq!((found.checkpoints, found.writes, found.shared_with), (80, 40, 0));
     assert_eq!(found.versions, 40 + 40 + 1);

@@ -260,6 +260,7 @@ pub fn thread(id: &str, graph_id: Option<&str>) -> threadkeep::domain::threads::
         assistant_id: None,
         user_id: None,
         details: threadkeep::domain::threads::details::Details::default(),
+        run: threadkeep::domain::threads::run_state::Run::default(),
     }
 }
 

@@ -100,7 +100,11 @@ async fn a_thread_is_made_found_changed_and_deleted() {
 async fn a_new_thread_gets_a_uuid_and_uuids_have_one_spelling() {
     let it = World::new().await;
     let headers = [("x-api-key", it.ann.as_str())];
-    for body in ["", "{}", r#"{"thread_id":null,"metadata":null,"if_exists":null,"ttl":null,"supersteps":null}"#] {
+    for body in [
+        "",
+        "{}",
+        r#"{"thread_id":null,"metadata":null,"if_exists":null,"ttl":null,"supersteps":null}"#,
+    ] {
         let made = it.server.send("POST", "/threads", &headers, body.into()).await.ok().json();
         let id = made["thread_id"].as_str().unwrap();
         assert!(id.len() == 36 && id.as_bytes()[14] == b'7', "{id}");
@@ -156,7 +160,10 @@ async fn a_copy_has_all_of_it_under_a_new_id() {
     assert_eq!(copy["values"], json!({"title": "hello"}));
     assert_eq!(copy["metadata"], json!({"graph_id": "agent", "customer": "acme"}));
     let state = get(&it, &format!("/threads/{id}/state")).await.ok().json();
-    assert_eq!(state["checkpoint"], json!({"checkpoint_id": ID, "thread_id": id, "checkpoint_ns": ""}));
+    assert_eq!(
+        state["checkpoint"],
+        json!({"checkpoint_id": ID, "thread_id": id, "checkpoint_ns": ""})
+    );
     post(&it, "/threads", json!({"thread_id": "empty", "metadata": {"a": 1}})).await.ok();
     let copy = it.server.send("POST", "/threads/empty/copy", &headers, vec![]).await.ok().json();
     assert_eq!(copy["metadata"], json!({"a": 1}));
@@ -172,7 +179,8 @@ async fn many_threads_are_pruned_at_once() {
     for thread in ["a", "b", "c"] {
         put(&it, thread, &json!({"n": 1}), false).await;
     }
-    let prune = async |who: &str, body: Value| send(&it, who, "POST", "/threads/prune", &body).await;
+    let prune =
+        async |who: &str, body: Value| send(&it, who, "POST", "/threads/prune", &body).await;
     let none = prune(&it.tenant, json!({"thread_ids": []})).await.ok().json();
     assert_eq!(none, json!({"pruned_count": 0}));
     let latest = json!({"thread_ids": ["a", "a", "none"], "strategy": "keep_latest"});
@@ -223,7 +231,10 @@ async fn a_search_finds_by_what_threads_say_and_sorts_them() {
         (json!({"sort_by": "thread_id", "offset": 1}), vec!["b", "a"]),
         (json!({"created_after": "2100-01-01T00:00:00Z"}), vec![]),
         (json!({"updated_before": "2100-01-01T00:00:00+00:00"}), vec!["b", "c", "a"]),
-        (json!({"metadata": null, "status": null, "ids": null, "limit": null, "sort_by": null}), vec!["b", "c", "a"]),
+        (
+            json!({"metadata": null, "status": null, "ids": null, "limit": null, "sort_by": null}),
+            vec!["b", "c", "a"],
+        ),
     ] {
         assert_eq!(find(body.clone()).await, expected, "{body}");
         let mut conditions = body.clone();
@@ -231,7 +242,8 @@ async fn a_search_finds_by_what_threads_say_and_sorts_them() {
             conditions.as_object_mut().unwrap().remove(name);
         }
         let count = post(&it, "/threads/count", conditions).await.ok().json();
-        let is_page = body.get("limit").is_some_and(Value::is_number) || body.get("offset").is_some();
+        let is_page =
+            body.get("limit").is_some_and(Value::is_number) || body.get("offset").is_some();
         assert!(is_page || count == json!(expected.len()), "{body}: {count}");
     }
     let of_bob = send(&it, &it.bob, "POST", "/threads/search", &json!({})).await.ok();
@@ -268,7 +280,8 @@ async fn only_what_is_selected_and_extracted_is_answered() {
     });
     let found = post(&it, "/threads/search", body).await.ok().json();
     let extracted = json!({"last": "hello", "graph": "agent", "none": null, "asks": {ASK: [{"id": "i", "value": "q"}]}});
-    let expected = json!({"thread_id": "t", "status": "interrupted", "context": {}, "extracted": extracted});
+    let expected =
+        json!({"thread_id": "t", "status": "interrupted", "context": {}, "extracted": extracted});
     assert_eq!(found, json!([expected]));
 }
 

@@ -8,6 +8,7 @@ mod accounts;
 mod agent_server;
 mod agent_server_states;
 mod agent_server_store;
+mod agent_server_threads;
 mod agentrail;
 mod answers;
 mod archives;

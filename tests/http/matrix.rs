@@ -233,6 +233,7 @@ fn comparable(answer: &Answer, thread: &str) -> String {
         "updated_at",
         "created_at",
         "updated_at_ms",
+        "state_updated_at",
         "document_version",
         "createdAt",
         "updatedAt",

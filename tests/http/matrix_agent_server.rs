@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::matrix::{NOBODYS, Route, THREAD, World, routes};
 use crate::matrix_table::{
-    ANYBODY, Answers, DENIED, NO_THREAD, OK, READ, Request, Row, WRITE_ITEM, answers, body, query,
-    row,
+    ANYBODY, Answers, DENIED, NO_THREAD, OK, READ, Request, Row, TAKEN, WRITE_ITEM, answers, body,
+    query, row,
 };
 
 const READ_THREAD: Answers = answers([NO_THREAD, NO_THREAD, NO_THREAD, OK, DENIED]);
@@ -35,7 +35,47 @@ pub const REFUSED: [&str; 21] = [
     "agent_server_wait_for_run_on_thread",
 ];
 
+const COPY_ABSENT: &str = "409 thread_absent";
+
 pub const ROWS: &[Row] = &[
+    // Answers the thread, so to append alone is not enough.
+    row(
+        "agent_server_create_thread",
+        |thread, _| body(json!({"thread_id": thread, "if_exists": "do_nothing"})),
+        answers([OK, TAKEN, DENIED, DENIED, DENIED]),
+    ),
+    row("agent_server_get_thread", |thread, _| of(thread), READ_THREAD),
+    row(
+        "agent_server_update_thread",
+        |thread, _| with(thread, json!({"metadata": {"a": 1}})),
+        answers([NO_THREAD, NO_THREAD, NO_THREAD, DENIED, NO_THREAD]),
+    ),
+    row(
+        "agent_server_delete_thread",
+        |thread, _| of(thread),
+        answers([NO_THREAD, NO_THREAD, NO_THREAD, DENIED, DENIED]),
+    ),
+    row(
+        "agent_server_copy_thread",
+        |thread, _| of(thread),
+        answers([COPY_ABSENT, COPY_ABSENT, COPY_ABSENT, DENIED, COPY_ABSENT]),
+    ),
+    row("agent_server_get_thread_storage", |thread, _| of(thread), READ_THREAD),
+    row(
+        "agent_server_search_threads",
+        |_, _| body(json!({})),
+        answers([OK, OK, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agent_server_count_threads",
+        |_, _| body(json!({})),
+        answers([OK, OK, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agent_server_prune_threads",
+        |thread, _| body(json!({"thread_ids": [thread]})),
+        answers([OK, NO_THREAD, NO_THREAD, DENIED, DENIED]),
+    ),
     row("agent_server_get_state", |thread, _| of(thread), READ_THREAD),
     row("agent_server_get_state_at", |thread, _| of(thread), READ_THREAD),
     row(

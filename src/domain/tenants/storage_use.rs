@@ -6,6 +6,8 @@
 pub struct StorageUse {
     /// Documents, writes and the values that checkpoints show, before compression and sharing.
     pub logical_bytes: u64,
+    /// Those of the writes among them.
+    pub writes_bytes: u64,
     /// What is stored for them, the content of the scope included.
     pub stored_bytes: u64,
     /// Values and chunks of the thread's content scope, which its copies share.

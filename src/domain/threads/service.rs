@@ -154,7 +154,10 @@ impl Threads {
     }
 
     /// A UUID of version 7, behind the prefix of a caller who may only write below one.
-    fn new_id(&self, caller: &Caller) -> Result<ThreadId> {
+    ///
+    /// # Errors
+    /// `NotGranted` for a caller who may write below several.
+    pub fn new_id(&self, caller: &Caller) -> Result<ThreadId> {
         let reach = caller.reach_threads(Action::Append);
         let prefix = match &reach.prefixes[..] {
             _ if reach.everything || reach.owner.is_some() => "",

@@ -44,6 +44,8 @@ pub enum ThreadSort {
 #[derive(Debug, Clone, Default)]
 pub struct ThreadQuery {
     pub limit: usize,
+    /// Matches to pass over, behind `after`.
+    pub offset: usize,
     /// Sort key and thread id of the last row of the page before.
     pub after: Option<ThreadCursor>,
     pub sort: ThreadSort,

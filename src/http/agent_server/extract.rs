@@ -115,14 +115,18 @@ mod tests {
         let of = |path: &str| Extract::new("x".into(), path).unwrap().of(&all).clone();
         assert_eq!(of("values.messages[-1].content"), Json::text("two"));
         assert_eq!(of("values.messages[0].content"), Json::text("one"));
-        for miss in ["values.messages[2]", "values.messages[-3]", "values.none.x", "config.a", "values[0]"] {
+        for miss in
+            ["values.messages[2]", "values.messages[-3]", "values.none.x", "config.a", "values[0]"]
+        {
             assert_eq!(of(miss), Json::Null, "{miss}");
         }
     }
 
     #[test]
     fn what_is_no_path_is_refused() {
-        for wrong in ["", "bogus.x", "thread_id", "values.", "values..a", "values[x]", "values[1", "values]"] {
+        for wrong in
+            ["", "bogus.x", "thread_id", "values.", "values..a", "values[x]", "values[1", "values]"]
+        {
             assert!(Extract::new("x".into(), wrong).is_err(), "{wrong}");
         }
         assert!(Extract::new("x".into(), &format!("values{}", "[0]".repeat(101))).is_err());

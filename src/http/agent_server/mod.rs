@@ -2,9 +2,11 @@
 //! No graph runs here. Handlers are thin: every call is one of the domain, with its permission.
 
 pub mod call;
+pub mod extract;
 pub mod history;
 pub mod meta;
 pub mod paths;
+mod preview;
 mod query;
 mod rows;
 pub mod runs;
@@ -15,3 +17,7 @@ mod state_view;
 pub mod store;
 pub mod store_search;
 mod subgraphs;
+pub mod thread_prune;
+pub mod thread_search;
+mod thread_view;
+pub mod threads;

@@ -27,9 +27,8 @@ pub fn preview(values: Json) -> Json {
 
 /// The first of a person, the first answer, and the last ones, in their order.
 fn messages(all: Vec<Json>) -> Vec<Json> {
-    let is = |kind: &'static str| {
-        move |it: &Json| it.get("type").and_then(Json::as_text) == Some(kind)
-    };
+    let is =
+        |kind: &'static str| move |it: &Json| it.get("type").and_then(Json::as_text) == Some(kind);
     let first = [all.iter().position(is("human")), all.iter().position(is("ai"))];
     let last = all.len().saturating_sub(LAST_MESSAGES);
     let kept = all.into_iter().enumerate();

@@ -224,8 +224,7 @@ impl Input for SearchThreads {
         let (limit, offset) = (limit(wire.limit.unwrap_or(ROWS))?, offset(wire.offset)?);
         let ascending = wire.sort_order == Some(SortDirection::Asc);
         let conditions = wire.conditions()?;
-        let conditions =
-            conditions.map(|it| ThreadQuery { limit, offset, sort, ascending, ..it });
+        let conditions = conditions.map(|it| ThreadQuery { limit, offset, sort, ascending, ..it });
         Ok(Self { conditions, fields })
     }
 }
@@ -248,9 +247,10 @@ fn thread_ids(ids: Vec<Text>) -> Result<std::result::Result<Vec<String>, Problem
 fn selected(names: Vec<Text>) -> Result<Option<Vec<&'static str>>> {
     at_most("select", names.len(), LIMITS.filter_terms_max)?;
     let known = |Text(name): Text| {
-        FIELDS.into_iter().find(|it| *it == name).ok_or_else(|| {
-            Error::invalid("select", format!("select takes {}", FIELDS.join(", ")))
-        })
+        FIELDS
+            .into_iter()
+            .find(|it| *it == name)
+            .ok_or_else(|| Error::invalid("select", format!("select takes {}", FIELDS.join(", "))))
     };
     let names: Vec<&'static str> = names.into_iter().map(known).collect::<Result<_>>()?;
     Ok((!names.is_empty()).then_some(names))

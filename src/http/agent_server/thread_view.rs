@@ -87,7 +87,9 @@ impl ThreadFields {
     }
 
     fn needs_state(&self) -> bool {
-        self.has("values") || self.has("interrupts") || self.extract.iter().any(Extract::needs_state)
+        self.has("values")
+            || self.has("interrupts")
+            || self.extract.iter().any(Extract::needs_state)
     }
 }
 
@@ -206,7 +208,9 @@ impl ErrorView {
             return view(part("name").unwrap_or("Error"), part("message").unwrap_or_default());
         };
         let named = text.strip_suffix(')').and_then(|it| it.split_once('('));
-        let is_name = |it: &str| !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || "_.".contains(it));
+        let is_name = |it: &str| {
+            !it.is_empty() && it.chars().all(|it| it.is_alphanumeric() || "_.".contains(it))
+        };
         match named.filter(|(name, _)| is_name(name)) {
             Some((name, said)) => view(name, unquoted(said)),
             None => view("Error", text),
@@ -217,7 +221,8 @@ impl ErrorView {
 /// Without the quotes of a text that stands alone.
 fn unquoted(text: &str) -> &str {
     let inner = |quote: char| text.strip_prefix(quote)?.strip_suffix(quote);
-    let alone = ['\'', '"'].into_iter().find_map(|quote| inner(quote).filter(|it| !it.contains(quote)));
+    let alone =
+        ['\'', '"'].into_iter().find_map(|quote| inner(quote).filter(|it| !it.contains(quote)));
     alone.unwrap_or(text)
 }
 

@@ -172,8 +172,12 @@ pub async fn copy(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall
         let (thread, _) = app.threads.create(&caller, new, deadline).await?;
         return show(&app, &caller, thread, reply).await;
     }
-    let request =
-        CopyThread { source: source.clone(), target: target.clone(), idempotency: None, full: None };
+    let request = CopyThread {
+        source: source.clone(),
+        target: target.clone(),
+        idempotency: None,
+        full: None,
+    };
     app.threads.copy(&caller, &request, deadline).await?;
     let copy = app.threads.get(&caller, &target).await?.ok_or_else(|| no_thread(&target))?;
     show(&app, &caller, copy, reply).await

@@ -81,6 +81,7 @@ codes! {
     ThreadRestored = 409 "thread_restored" "The thread was restored";
     LeaseHeld = 409 "lease_held" "The lease is held by another";
     FenceStale = 409 "fence_stale" "The fence is not the current one";
+    ThreadAbsent = 409 "thread_absent" "There is no such thread to copy";
     ThreadExists = 409 "thread_exists" "The thread exists";
     NamespaceExists = 409 "namespace_exists" "The namespace has items";
     SessionExists = 409 "session_exists" "The session exists";

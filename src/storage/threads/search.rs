@@ -16,6 +16,8 @@ use crate::storage::sessions::SessionEngine;
 
 /// Rows that one statement reads where most of them may not match.
 const PAGE_ROWS: usize = 256;
+/// Rows of one statement that are only passed over.
+const PASSED_ROWS: usize = 2_000;
 
 /// What a statement is asked for.
 #[derive(Debug, Clone, Copy)]
@@ -107,9 +109,8 @@ pub async fn find(
     query: &ThreadQuery,
 ) -> Result<ThreadPage> {
     let mut opened = Opened::of(secret, query);
-    // One more than asked for tells whether there is a next page.
-    let mut asked = ThreadQuery { limit: query.limit + 1, ..query.clone() };
-    let (mut page, mut bytes) = (ThreadPage::default(), 0);
+    let (mut page, mut bytes, mut passed) = (ThreadPage::default(), 0, 0);
+    let mut asked = ThreadQuery { limit: wanted(query, 0, 0), ..query.clone() };
     loop {
         let ask = Ask { query: &asked, only_uncertain: false };
         let found = engine.thread_page(caller, secret, ask).await?;
@@ -118,6 +119,10 @@ pub async fn find(
         for FoundThread { thread, is_certain } in found.threads {
             opened.take(query)?;
             if !is_certain && !query.details.matches(&thread)? {
+                continue;
+            }
+            if passed < query.offset {
+                passed += 1;
                 continue;
             }
             if page.threads.len() == query.limit || bytes >= LIMITS.list_bytes_max {
@@ -130,8 +135,14 @@ pub async fn find(
         if is_last {
             return Ok(page);
         }
-        asked.limit = (query.limit + 1 - page.threads.len()).max(PAGE_ROWS);
+        asked.limit = wanted(query, passed, page.threads.len()).max(PAGE_ROWS);
     }
+}
+
+/// Rows that a statement is asked for. One more than there may be in an answer tells whether there is a next page.
+fn wanted(query: &ThreadQuery, passed: usize, found: usize) -> usize {
+    let to_pass = (query.offset - passed).min(PASSED_ROWS);
+    query.limit + 1 - found + to_pass
 }
 
 /// Round trips: one; more where a statement cannot decide.
@@ -306,6 +317,19 @@ mod tests {
         }
         assert_eq!(seen, 501);
         assert_eq!(count(&Numbered(1_001), (&caller, None), &query).await.unwrap(), 501);
+    }
+
+    #[tokio::test]
+    async fn matches_are_passed_over_before_the_first_of_a_page() {
+        let caller = Caller::of_tenant("t");
+        for (offset, first, length, has_more) in
+            [(0, Some(0), 100, true), (450, Some(900), 51, false), (501, None, 0, false)]
+        {
+            let query = ThreadQuery { offset, ..even(100) };
+            let page = find(&Numbered(1_001), (&caller, None), &query).await.unwrap();
+            let id = page.threads.first().map(|it| it.thread_id.parse::<usize>().unwrap());
+            assert_eq!((id, page.threads.len(), page.next.is_some()), (first, length, has_more));
+        }
     }
 
     #[tokio::test]

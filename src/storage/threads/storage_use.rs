@@ -40,6 +40,9 @@ select cast(
         + (select coalesce(sum(size_bytes), 0) from writes where tenant = $1 and thread_key = $2)
     as bigint),
     cast(
+        (select coalesce(sum(size_bytes), 0) from writes where tenant = $1 and thread_key = $2)
+    as bigint),
+    cast(
         (select coalesce(sum(length(documents) + {map_bytes}), 0) from checkpoints
             where tenant = $1 and thread_key = $2)
         + (select coalesce(sum(length(body) + coalesce(length(parts), 0)), 0) from writes
@@ -133,8 +136,9 @@ async fn add_up(
     uses.sort_by(|a, b| (b.logical_bytes, &a.channel).cmp(&(a.logical_bytes, &b.channel)));
     Ok(Some(StorageUse {
         logical_bytes: sum(0)? + shown.iter().map(|no| size(no)).sum::<u64>(),
-        stored_bytes: sum(1)? + sum(2)?,
-        content_bytes: sum(2)?,
+        writes_bytes: sum(1)?,
+        stored_bytes: sum(2)? + sum(3)?,
+        content_bytes: sum(3)?,
         checkpoints: counts[0],
         versions: shown.len() as u64,
         writes: counts[1],

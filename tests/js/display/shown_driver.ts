@@ -7,9 +7,9 @@ import { expect } from "vitest";
 import { type Config, Driver } from "../equivalence/driver.js";
 import type { Graph } from "../equivalence/graphs.js";
 
-type Fields = Record<string, unknown>;
+export type Fields = Record<string, unknown>;
 
-interface Shown extends Fields {
+export interface Shown extends Fields {
   values: Fields;
   next: string[];
   tasks: Fields[];
@@ -43,19 +43,24 @@ export class ShownDriver extends Driver {
     return found;
   }
 
-  async #compare(
-    expected: StateSnapshot,
-    asked: Fields,
-    checkpointId: unknown,
-    isInner = false,
-  ): Promise<void> {
+  /** What the server tells of a checkpoint, or of the newest. */
+  protected async shown(asked: Fields, checkpointId: unknown): Promise<Shown | undefined> {
     const query = new URLSearchParams({ thread_id: String(asked["thread_id"]) });
     query.set("checkpoint_ns", String(asked["checkpoint_ns"] ?? ""));
     if (checkpointId) query.set("checkpoint_id", String(checkpointId));
     const answer = await fetch(`${this.url}/v1/state?${query}`, {
       headers: { authorization: `Bearer ${this.key}` },
     });
-    const { state: shown } = (await answer.json()) as { state?: Shown };
+    return ((await answer.json()) as { state?: Shown }).state;
+  }
+
+  async #compare(
+    expected: StateSnapshot,
+    asked: Fields,
+    checkpointId: unknown,
+    isInner = false,
+  ): Promise<void> {
+    const shown = await this.shown(asked, checkpointId);
     if (!shown) {
       expect(expected.createdAt).toBeUndefined();
       return;

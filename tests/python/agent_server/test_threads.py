@@ -1,0 +1,75 @@
+"""Threads as LangGraph's SDK calls them."""
+
+from typing import Any
+
+import pytest
+from langgraph_sdk.errors import BadRequestError, ConflictError, NotFoundError
+
+from agent_server.wire import WireDriver, sdk
+from equivalence import graphs
+from support.server import Server
+
+ALL_FIELDS = {
+    "thread_id",
+    "created_at",
+    "updated_at",
+    "state_updated_at",
+    "metadata",
+    "status",
+    "config",
+    "values",
+    "interrupts",
+    "error",
+}
+
+
+def test_threads_are_made_changed_found_and_deleted(server: Server, api_key: str) -> None:
+    threads = sdk(server, api_key).threads
+    made = threads.create(thread_id="t", metadata={"customer": "acme"}, graph_id="agent")
+    assert set(made) == ALL_FIELDS
+    assert made["metadata"] == {"customer": "acme", "graph_id": "agent"}
+    assert threads.create(thread_id="t", if_exists="do_nothing") == made
+    with pytest.raises(ConflictError, match="already exists"):
+        threads.create(thread_id="t")
+    changed = threads.update("t", metadata={"n": None})
+    assert changed["metadata"] == {**made["metadata"], "n": None}
+    assert threads.get("t") == changed
+    assert [it["thread_id"] for it in threads.search(metadata={"customer": "acme"})] == ["t"]
+    assert threads.count(metadata={"customer": "other"}) == 0
+    copied: Any = threads.copy("t")
+    assert threads.count(status="idle") == 2
+    found = threads.search(sort_by="created_at", sort_order="asc", select=["thread_id"], limit=1)
+    assert found == [{"thread_id": "t"}]
+    with pytest.raises(BadRequestError):
+        threads.search(ids=["x" * 513])
+    pruned = threads.prune([copied["thread_id"], "none"])
+    assert pruned == {"pruned_count": 1}
+    threads.delete("t")
+    for call in (threads.get, threads.delete):
+        with pytest.raises(NotFoundError, match="Thread with ID t not found"):
+            call("t")
+
+
+def test_ids_that_are_no_uuids_are_reached(server: Server, api_key: str) -> None:
+    threads = sdk(server, api_key).threads
+    for thread_id in ("a/b", "ä ?#%", "..", "search", "x" * 512):
+        assert threads.create(thread_id=thread_id)["thread_id"] == thread_id
+        assert threads.get(thread_id)["thread_id"] == thread_id
+        assert threads.get_state(thread_id)["checkpoint"] is None
+        threads.delete(thread_id)
+
+
+def test_a_thread_that_asks_shows_its_question(saver: Any, server: Server, api_key: str) -> None:
+    graph, driver = graphs.asking("plain", saver), WireDriver(saver, server, api_key)
+    driver.invoke(graph, {"log": ["in"]}, driver.config())
+    thread = driver.client.threads.get("t")
+    asked = graph.get_state(driver.config()).tasks[0]
+    assert thread["status"] == "interrupted"
+    told = [{"id": it.id, "value": it.value} for it in asked.interrupts]
+    assert thread["interrupts"] == {asked.id: told}
+    (row,) = driver.client.threads.search(
+        status="interrupted", extract={"question": "interrupts", "first": "values.log[0]"}
+    )
+    assert row["extracted"]["first"] == "in"
+    assert row["extracted"]["question"] == thread["interrupts"]
+    driver.close()
