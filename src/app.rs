@@ -182,10 +182,8 @@ impl App {
         let commits = Arc::new(GroupCommit::start(of_noun(), &clock));
         let item_commits = Arc::new(ItemCommit::start(of_noun(), &clock));
         let session_commits = Arc::new(SessionCommit::start(of_noun(), &clock));
-        let feeds = Feeds::new(of_noun(), Arc::clone(&clock), item_commits.written());
-        let feeds = Arc::new(feeds);
-        let quotas = Quotas::load(of_noun(), Arc::clone(&clock), rates).await?;
-        let quotas = Arc::new(quotas);
+        let feeds = Arc::new(Feeds::new(of_noun(), Arc::clone(&clock), item_commits.written()));
+        let quotas = Arc::new(Quotas::load(of_noun(), Arc::clone(&clock), rates).await?);
         let settings_of = NamespaceSettings::load(of_noun(), Arc::clone(&clock));
         let namespace_settings = Arc::new(settings_of.await?);
         let declared = Arc::clone(&namespace_settings);
@@ -195,13 +193,12 @@ impl App {
         let wake = Arc::new(Notify::new());
         let now = Arc::clone(&clock);
         let sweeper = Sweeper::new(of_noun(), now, retention_interval, Arc::clone(&wake));
-        let states = Arc::new(DerivedRunStates::new(of_noun(), READ_STATE));
-        let state_sweeper = RunStateSweeper::new(Arc::clone(&states), Arc::clone(&clock));
+        let (threads, states) = threads(&storage, &clock, &quotas, busy_for);
         let writes = Arc::new(WriteHealth::new(of_noun()));
         let mut background = vec![
             tokio::spawn(Arc::clone(&writes).run()),
             tokio::spawn(sweeper.run()),
-            tokio::spawn(state_sweeper.run()),
+            tokio::spawn(states.run()),
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&namespace_settings).run()),
             tokio::spawn(Arc::clone(&feeds).run()),
@@ -232,13 +229,7 @@ impl App {
                 Arc::clone(&clock),
                 Arc::clone(&quotas),
             ),
-            threads: Threads::new(
-                of_noun(),
-                states,
-                Arc::clone(&clock),
-                Arc::clone(&quotas),
-                busy_for,
-            ),
+            threads,
             erasures: Erasures::new(of_noun(), Arc::clone(&clock)),
             audit: Audit::new(of_noun()),
             files: Files::new(of_noun(), Arc::clone(&items), MEMORY_BYTES),
@@ -316,6 +307,18 @@ fn index(
     let (clock, wake) = (Arc::clone(clock), Arc::clone(wake));
     let embeddings = Arc::clone(embedder.get()?);
     Some(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()))
+}
+
+fn threads(
+    storage: &Arc<dyn Storage>,
+    clock: &Arc<Clock>,
+    quotas: &Arc<Quotas>,
+    busy_for: Duration,
+) -> (Threads, RunStateSweeper) {
+    let of_noun = || Arc::<dyn Storage>::clone(storage);
+    let states = Arc::new(DerivedRunStates::new(of_noun(), READ_STATE));
+    let sweeper = RunStateSweeper::new(Arc::clone(&states), Arc::clone(clock));
+    (Threads::new(of_noun(), states, Arc::clone(clock), Arc::clone(quotas), busy_for), sweeper)
 }
 
 fn snapshots(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Snapshots {

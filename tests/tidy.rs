@@ -109,12 +109,12 @@ fn rooms_import_only_what_the_arrows_allow() {
         ("import", &["import", "domain", "storage"]),
         ("export", &["export", "domain", "content"]),
         ("http", &["http", "domain", "auth", "app", "decode", "export"]),
-        ("app", &["app", "domain", "auth", "storage", "content"]),
+        ("app", &["app", "domain", "auth", "storage", "content", "decode"]),
         (
             "cli",
             &[
                 "cli", "config", "app", "http", "storage", "auth", "embed", "domain", "export",
-                "import",
+                "import", "decode",
             ],
         ),
     ];

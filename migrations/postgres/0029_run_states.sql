@@ -9,17 +9,17 @@ alter table threads add column run_at bigint not null default 0;
 -- Something changed since. The trigger sets it, whoever writes; only a derivation takes it back.
 alter table threads add column is_stale boolean not null default true;
 
-create function mark_run_stale() returns trigger language plpgsql as $$
+create function mark_run_stale_29() returns trigger language plpgsql as $$
 begin
     new.is_stale := true;
     return new;
 end
 $$;
-revoke execute on function mark_run_stale() from public;
+revoke execute on function mark_run_stale_29() from public;
 create trigger threads_stale before update on threads for each row
 when (not new.is_stale and (new.updated_at is distinct from new.run_of or new.size_bytes is distinct from old.size_bytes
     or new.checkpoint_count is distinct from old.checkpoint_count))
-execute function mark_run_stale();
+execute function mark_run_stale_29();
 
 -- No index has a column that each commit changes: the first commit after a derivation writes them anew, the next ones do not.
 create index threads_stale on threads (tenant collate "POSIX", thread_key) where is_stale and octet_length(thread_id) <= 512;

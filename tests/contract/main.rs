@@ -86,6 +86,7 @@ mod removal;
 mod retention;
 mod retention_model;
 mod rights;
+mod run_state_upkeep;
 mod run_states;
 mod session_calls;
 mod session_lives;

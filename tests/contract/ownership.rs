@@ -72,7 +72,9 @@ async fn all_of_it(h: &Harness, desk: &Desk) -> String {
     let all = ThreadQuery { limit: 100, ..ThreadQuery::default() };
     let mut threads = desk.threads.list(&tenant(), all).await.unwrap().threads;
     // Whoever shows a thread may derive its state.
-    threads.iter_mut().for_each(|it| it.run.is_stale = false);
+    for it in &mut threads {
+        it.run.is_stale = false;
+    }
     let views = h.list(everything()).await.views;
     let rows = h.count("select count(*) from retention_policies").await;
     let leased = h.count("select count(*) from threads where lease_holder is not null").await;

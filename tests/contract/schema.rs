@@ -87,7 +87,7 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     let of_table = if h.is_sqlite() { "" } else { " on threads" };
     h.sql(&format!("drop trigger threads_stale{of_table}")).await;
     if !h.is_sqlite() {
-        h.sql("drop function mark_run_stale").await;
+        h.sql("drop function mark_run_stale_29").await;
     }
     for index in ["threads_stale", "threads_updated", "threads_run_at", "threads_run_state"] {
         h.sql(&format!("drop index {index}")).await;

@@ -19,7 +19,8 @@ contract! {
         encrypted_details_are_searched_one_by_one;
     run_states:
         threads_stand_as_a_model_says
-        orders_by_state_neither_skip_nor_repeat_at_rest
+        orders_by_state_neither_skip_nor_repeat_at_rest;
+    run_state_upkeep:
         details_change_nothing_of_the_run
         what_copies_or_removes_checkpoints_changes_the_state
         a_commit_of_an_old_server_is_found

@@ -39,7 +39,7 @@ GROUPS = {
     "Embeddings": ["embeddings"],
     "Browsers and other issuers": ["files-origin", "cors-origin", "no-agent-server", "issuers", "agentrail"],
     "Memory for differences": ["recent-bytes-max", "expanded-bytes-max"],
-    "Retention, rates and the audit log": ["retention-interval", "requests-per-second", "audit-keep-days"],
+    "Threads, rates and the audit log": ["retention-interval", "busy-seconds", "requests-per-second", "audit-keep-days"],
     "Stopping and the log": ["drain-seconds", "stop-seconds", "log"],
 }  # fmt: skip
 # Variables that no option has.

@@ -18,6 +18,21 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the condition names the tenant in one of two forms, for one of two indexes",
     ),
     (
+        "threads/run_states.rs",
+        "where is_stale and {shown} and updated_at < $3",
+        "the sweep of states that are to be derived",
+    ),
+    (
+        "threads/run_states.rs",
+        "where not is_stale and {shown} and (tenant, thread_id)",
+        "the doctor's walk through the states of one tenant or of all",
+    ),
+    (
+        "threads/run_states.rs",
+        "from threads where is_stale and {shown} limit $1",
+        "a number of the metrics, which are of all tenants together",
+    ),
+    (
         "threads/search.rs",
         "from ({page}) t left join {probe}",
         "both parts are texts of an engine that are bound there",

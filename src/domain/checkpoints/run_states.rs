@@ -146,7 +146,7 @@ impl RunStates for DerivedRunStates {
             let page = self.storage.list_stale_threads(tenant, after_key, PAGE_THREADS).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after_key = last.seen.thread_key;
-            left = left.checked_sub(page.len()).ok_or_else(|| Error::ThreadsIndexing {
+            left = left.checked_sub(page.len()).ok_or(Error::ThreadsIndexing {
                 limit: DERIVED_PER_SEARCH_MAX,
                 retry_after: INDEXED_AGAIN_AFTER,
             })?;

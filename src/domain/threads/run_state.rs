@@ -88,10 +88,9 @@ impl Run {
         match self.state {
             _ if self.is_leased => Status::Busy,
             RunState::Idle => Status::Idle,
-            RunState::Interrupted => Status::Interrupted,
             RunState::Failed => Status::Error,
             RunState::Pending if self.changed_at >= busy_since => Status::Busy,
-            RunState::Pending => Status::Interrupted,
+            RunState::Interrupted | RunState::Pending => Status::Interrupted,
         }
     }
 }

@@ -6,10 +6,8 @@ use axum::extract::State;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::handlers::{
-    OrderParam, PAGE_DEFAULT, SortParam, ThreadOut, Threads, cursor_kind, page_of, position_of,
-    sorted,
-};
+use super::handlers::{PAGE_DEFAULT, ThreadOut, Threads, page_of};
+use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
 use super::status::StatusParam;
 use crate::app::App;
 use crate::domain::Result;

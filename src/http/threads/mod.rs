@@ -4,6 +4,7 @@ pub mod details;
 pub mod forks;
 pub mod handlers;
 pub mod leases;
+pub mod order;
 pub mod retention;
 pub mod status;
 pub mod storage_use;

@@ -17,6 +17,11 @@ use crate::storage::threads::thread_filter::SHOWN;
 
 const COLUMNS: &str = "tenant, thread_id, thread_key, updated_at, checkpoint_count, size_bytes";
 
+/// $1 tenant, $2 thread key, $3 limit.
+const LIST_STALE: &str = "
+select {columns} from threads where {tenant_in_index} = $1 and is_stale and {shown} and thread_key > $2
+order by thread_key limit $3";
+
 /// $1 the derived states, $2 tenant. A thread that changed since takes a state that is newer than its own, and stays stale.
 const PUT: &str = "
 with d as materialized (
@@ -50,10 +55,7 @@ impl<T: SessionEngine> RunStateStorage for T {
         after_key: i64,
         limit: usize,
     ) -> Result<Vec<StaleThread>> {
-        let text = format!(
-            "select {COLUMNS} from threads where {{tenant_in_index}} = $1 and is_stale and {SHOWN} and thread_key > $2
-             order by thread_key limit $3"
-        );
+        let text = LIST_STALE.replace("{columns}", COLUMNS).replace("{shown}", SHOWN);
         let binds = [tenant.into(), after_key.into(), limit_value(limit)];
         let rows = self.read_rows(tenant, &self.dialect().fill(&text), &binds).await?;
         rows.iter().map(read).collect()

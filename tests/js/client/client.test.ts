@@ -69,7 +69,11 @@ describe.each(ENGINES)("on %s", (engine) => {
       checkpointCount: 1,
       version: replaced.version,
     });
+    expect(await client.getThread("trip")).toMatchObject({ status: "idle" });
+    expect(await found({ status: ["idle", "busy"], sort: "state_updated" })).toEqual(["trip"]);
+    expect(await client.threads.count({ status: ["error", "interrupted"] })).toBe(0);
     const { thread } = await client.threads.create();
+    expect(thread.stateUpdatedAt).toEqual(thread.createdAt);
     expect(thread.threadId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     const first = await client.threads.search({ limit: 1, sort: "thread_id" });
     const next = await client.threads.search({

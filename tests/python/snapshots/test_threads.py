@@ -1,9 +1,11 @@
 """`client.threads` on the real server: titles, metadata, search and count, with savers beside them."""
 
 import asyncio
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
+from langgraph.graph import START, StateGraph
+from langgraph.types import Command, interrupt
 from threadkeep import AsyncClient, Client
 from threadkeep.errors import InvalidError, NotFoundError, TooLargeError, VersionConflictError
 
@@ -87,3 +89,48 @@ def test_pages_and_the_asynchronous_client(server: Server, api_key: str) -> None
             assert (await client.threads.update("t0", title="x")).title == "x"
 
     asyncio.run(run())
+
+
+def test_the_status_follows_the_graph(client: Client, world: World) -> None:
+    class State(TypedDict, total=False):
+        approved: bool
+        failed: bool
+
+    def ask(state: State) -> State:
+        if state.get("failed"):
+            raise ValueError("no")
+        return {"approved": interrupt("Go on?")}
+
+    builder = StateGraph(State)
+    builder.add_node("ask", ask)
+    builder.add_node("end", lambda _: {})
+    builder.add_edge(START, "ask")
+    builder.add_edge("ask", "end")
+    graph = builder.compile(checkpointer=world.saver())
+
+    def status(thread_id: str) -> str | None:
+        thread = client.get_thread(thread_id)
+        assert thread is not None
+        assert thread.state_updated_at == thread.updated_at
+        return thread.status
+
+    graph.invoke({}, config("asks"))
+    assert status("asks") == "interrupted"
+    with pytest.raises(ValueError, match="no"):
+        graph.invoke({"failed": True}, config("fails"))
+    assert status("fails") == "error"
+    graph.invoke({}, config("answered"))
+    graph.invoke(Command(resume=True), config("answered"))
+    assert status("answered") == "idle"
+    graph.invoke({}, config("stopped"), interrupt_before=["ask"])
+    assert status("stopped") == "busy"
+    graph.update_state(config("stopped"), {"approved": False}, as_node="ask")
+    assert status("stopped") == "interrupted"
+    with world.saver(exclusive=True) as saver:
+        builder.compile(checkpointer=saver).invoke({}, config("leased"))
+        assert status("leased") == "busy"
+    found = client.threads.search(status=["interrupted", "error"], sort="thread_id", order="asc")
+    assert [it.thread_id for it in found.threads] == ["asks", "fails", "leased", "stopped"]
+    assert client.threads.count(status=["idle"]) == 1
+    newest = client.threads.search(sort="state_updated", order="desc", limit=1).threads
+    assert [it.thread_id for it in newest] == ["leased"]

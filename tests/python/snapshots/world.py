@@ -52,9 +52,9 @@ class World:
         """A graph with a delta channel over a saver that remembers nothing of others' calls."""
         return graphs.chain("delta", self.saver())
 
-    def saver(self) -> ThreadkeepSaver:
+    def saver(self, **more: Any) -> ThreadkeepSaver:
         url, api_key = self._access
-        return ThreadkeepSaver(url, api_key=api_key)
+        return ThreadkeepSaver(url, api_key=api_key, **more)
 
     def shown(self) -> dict[str, Any]:
         """Plain data that is equal where the same is there."""
