@@ -156,6 +156,10 @@ pub struct Limits {
     pub vector_field_bytes_max: u64,
     /// Paths of one put.
     pub index_paths_max: u64,
+    /// Values that one search of threads takes out of each, by paths.
+    pub extracts_max: u64,
+    /// States of subgraphs in one answer.
+    pub subgraph_states_max: u64,
     /// Text that a search embeds; name of an embedding model, and how many a tenant may use.
     pub query_bytes_max: u64,
     pub model_bytes_max: u64,
@@ -335,6 +339,8 @@ pub const LIMITS: Limits = Limits {
     vectors_per_item_max: 128,
     vector_field_bytes_max: 512,
     index_paths_max: 32,
+    extracts_max: 10,
+    subgraph_states_max: 256,
     query_bytes_max: 32_768,
     model_bytes_max: 128,
     models_max: 64,

@@ -187,11 +187,12 @@ pub async fn only_namespaces_with_checkpoints_are_told(h: Harness) {
     for ns in ["", "a:1", "a:1|b:2", "ä"] {
         h.commit(commit("t", vec![Put::new("1").ns(ns).op()])).await.unwrap();
     }
-    h.commit(commit("t", vec![Writes::new("2", "task").write(0, "c", b"x").op()])).await.unwrap();
+    h.commit(commit("t", vec![Writes::new("2", "task").write(0, "c", "x").op()])).await.unwrap();
     h.commit(commit("other", vec![Put::new("1").ns("z").op()])).await.unwrap();
-    let names = ["", "a:1", "a", "a:1|b:2", "z", "ä", "\"'"].map(|it| CheckpointNs::new(it).unwrap());
+    let names =
+        ["", "a:1", "a", "a:1|b:2", "z", "ä", "\"'"].map(|it| CheckpointNs::new(it).unwrap());
     let told = async |caller: &Caller, thread: &str| {
-        let found = h.storage.list_namespaces(caller, &thread_id(thread), &names).await;
+        let found = h.storage.list_checkpoint_namespaces(caller, &thread_id(thread), &names).await;
         let mut found = found.unwrap();
         found.sort();
         found
@@ -200,6 +201,6 @@ pub async fn only_namespaces_with_checkpoints_are_told(h: Harness) {
     assert_eq!(told(&h.caller, "other").await, ["z"]);
     assert_eq!(told(&h.caller, "none").await, [""; 0]);
     assert_eq!(told(&caller_of("another"), "t").await, [""; 0]);
-    let none = h.storage.list_namespaces(&h.caller, &thread_id("t"), &[]).await.unwrap();
+    let none = h.storage.list_checkpoint_namespaces(&h.caller, &thread_id("t"), &[]).await.unwrap();
     assert_eq!(none, [""; 0]);
 }

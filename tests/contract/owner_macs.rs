@@ -99,7 +99,10 @@ async fn every_use_is_refused(
     let query = ListQuery { thread_id: Some(id.clone()), ..everything() };
     is_refused(h.storage.list_checkpoints(caller, &query).await, &refused("list"));
     let root = [CheckpointNs::root()];
-    is_refused(h.storage.list_namespaces(caller, &id, &root).await, &refused("namespaces"));
+    is_refused(
+        h.storage.list_checkpoint_namespaces(caller, &id, &root).await,
+        &refused("namespaces"),
+    );
     is_refused(h.storage.list_checkpoints(caller, &everything()).await, &refused("list of all"));
     is_refused(h.storage.get_thread(caller, &id).await, &refused("thread"));
     is_refused(

@@ -2,11 +2,11 @@
 
 use std::fmt::Debug;
 
-use threadkeep::domain::names::CheckpointNs;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::ListQuery;
 use threadkeep::domain::checkpoints::planner::fold;
 use threadkeep::domain::checkpoints::storage::Outcome;
+use threadkeep::domain::names::CheckpointNs;
 use threadkeep::domain::threads::retention::{ReportQuery, Rule, Rules};
 use threadkeep::domain::threads::thread::ThreadQuery;
 use threadkeep::domain::tokens::grants::Actions;
@@ -44,7 +44,7 @@ async fn answers(desk: &Desk, caller: &Caller, thread: &str) -> Vec<String> {
     let query = ListQuery { thread_id: Some(id.clone()), ..everything() };
     add("list", &desk.checkpoints.list(caller, query).await);
     let root = [CheckpointNs::root()];
-    add("namespaces", &desk.checkpoints.list_namespaces(caller, &id, &root).await);
+    add("namespaces", &desk.checkpoints.list_checkpoint_namespaces(caller, &id, &root).await);
     add("thread", &desk.threads.get(caller, &id).await);
     add("storage", &desk.threads.get_storage_use(caller, &id).await);
     add("policy", &desk.policies.get(caller, Some(&id)).await);

@@ -258,13 +258,13 @@ impl CheckpointStorage for Memory {
         }))
     }
 
-    async fn list_namespaces(
+    async fn list_checkpoint_namespaces(
         &self,
         caller: &Caller,
         thread_id: &ThreadId,
         among: &[CheckpointNs],
     ) -> Result<Vec<String>> {
-        self.called("list_namespaces")?;
+        self.called("list_checkpoint_namespaces")?;
         let views = self.views(caller);
         let has = |ns: &&CheckpointNs| {
             views.iter().any(|it| it.thread_id == thread_id.as_str() && it.ns == ns.as_str())

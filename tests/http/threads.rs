@@ -155,6 +155,7 @@ async fn what_a_thread_takes_is_shown_to_its_tenant_alone() {
     let channel =
         ChannelUse { channel: "ü".into(), versions: 2, logical_bytes: 900, newest_bytes: 500 };
     let takes = StorageUse {
+        writes_bytes: 100,
         logical_bytes: 1_000,
         stored_bytes: 250,
         content_bytes: 200,

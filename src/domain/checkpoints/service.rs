@@ -182,7 +182,7 @@ impl Checkpoints {
     ///
     /// # Errors
     /// A storage that cannot be read.
-    pub async fn list_namespaces(
+    pub async fn list_checkpoint_namespaces(
         &self,
         caller: &Caller,
         thread_id: &ThreadId,
@@ -192,7 +192,7 @@ impl Checkpoints {
         if among.is_empty() || !caller.may_read_thread(thread_id) {
             return Ok(Vec::new());
         }
-        self.storage.list_namespaces(caller, thread_id, among).await
+        self.storage.list_checkpoint_namespaces(caller, thread_id, among).await
     }
 
     /// In all threads that the caller may write to, those that are granted by name too.

@@ -82,7 +82,7 @@ pub trait CheckpointStorage: ThreadStorage + ValuePartStorage + LaneStorage {
 
     /// Those of `among` that have a checkpoint in the thread, in any order; none of a thread that is absent or not the caller's. One
     /// round trip.
-    async fn list_namespaces(
+    async fn list_checkpoint_namespaces(
         &self,
         caller: &Caller,
         thread_id: &ThreadId,

@@ -5,7 +5,6 @@ use crate::decode::Json;
 use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
 
-pub const PATHS_MAX: u64 = 10;
 const ROOTS: [&str; 4] = ["values", "metadata", "config", "interrupts"];
 
 /// An answer's own name for a path.

@@ -2,7 +2,7 @@
 //! No graph runs here. Handlers are thin: every call is one of the domain, with its permission.
 
 pub mod call;
-pub mod extract;
+mod extract;
 pub mod history;
 pub mod meta;
 pub mod paths;

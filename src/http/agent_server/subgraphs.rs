@@ -17,8 +17,7 @@ use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 
-/// States of subgraphs in one answer, and how deep they lie.
-const STATES_MAX: u64 = 256;
+/// Subgraphs inside of each other.
 const DEPTH_MAX: u32 = 16;
 
 /// Whose states are read.
@@ -47,7 +46,7 @@ impl StateReader<'_> {
         select: &Select,
         with_states: bool,
     ) -> Result<Option<StateView>> {
-        let states = if with_states { STATES_MAX } else { 0 };
+        let states = if with_states { LIMITS.subgraph_states_max } else { 0 };
         let mut left = Left { budget: Budget::new(LIMITS.display_bytes_max), states };
         let depth = if with_states { DEPTH_MAX } else { 0 };
         self.read_at(ns, id, select, depth, &mut left).await
@@ -132,12 +131,14 @@ impl StateReader<'_> {
         among: impl Iterator<Item = &CheckpointNs>,
     ) -> Result<HashSet<String>> {
         let among: Vec<CheckpointNs> = among.cloned().collect();
-        let found = self.app.checkpoints.list_namespaces(self.caller, self.thread_id, &among);
+        let found =
+            self.app.checkpoints.list_checkpoint_namespaces(self.caller, self.thread_id, &among);
         Ok(found.await?.into_iter().collect())
     }
 }
 
 fn too_many() -> Error {
-    let detail = format!("an answer has the states of at most {STATES_MAX} subgraphs");
-    Error::out_of_range("subgraphs", detail, STATES_MAX)
+    let max = LIMITS.subgraph_states_max;
+    let detail = format!("an answer has the states of at most {max} subgraphs");
+    Error::out_of_range("subgraphs", detail, max)
 }

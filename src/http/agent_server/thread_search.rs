@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::call::JsonCall;
-use super::extract::{Extract, PATHS_MAX};
+use super::extract::Extract;
 use super::history::limit;
 use super::preview::PAGE_BYTES_MAX;
 use super::rows::{BARE, Rows, list};
@@ -257,7 +257,7 @@ fn selected(names: Vec<Text>) -> Result<Option<Vec<&'static str>>> {
 }
 
 fn extracts(paths: BTreeMap<String, String>) -> Result<Vec<Extract>> {
-    at_most("extract", paths.len(), PATHS_MAX)?;
+    at_most("extract", paths.len(), LIMITS.extracts_max)?;
     paths.into_iter().map(|(alias, path)| Extract::new(alias, &path)).collect()
 }
 

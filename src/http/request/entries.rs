@@ -19,7 +19,6 @@ pub struct Counted {
 /// Fields with lists in them, and how many entries they may have where their owner is not named in [`of`].
 const FIELDS: &[(&str, u64)] = &{
     const L: Limits = LIMITS;
-    const EXTRACT_MAX: u64 = crate::http::agent_server::extract::PATHS_MAX;
     [
         ("actions", L.grants_max),
         ("carried", L.channels_max),
@@ -28,7 +27,7 @@ const FIELDS: &[(&str, u64)] = &{
         ("entries", L.session_entries_max),
         ("envelopes", L.session_entries_max),
         ("events", L.session_entries_max),
-        ("extract", EXTRACT_MAX),
+        ("extract", L.extracts_max),
         ("files", L.files_per_request_max),
         ("have_values", L.have_values_max),
         ("history_channels", L.channels_max),

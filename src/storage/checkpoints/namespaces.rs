@@ -29,7 +29,7 @@ where t.tenant = $2 and t.thread_id = $3 and t.owner = $4
 ///
 /// # Errors
 /// A storage that cannot be read.
-pub async fn list_namespaces(
+pub async fn list_checkpoint_namespaces(
     engine: &dyn Accessible,
     thread: OwnedThread<'_>,
     secret: &TenantSecret,

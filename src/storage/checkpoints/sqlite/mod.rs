@@ -27,7 +27,7 @@ use crate::domain::checkpoints::storage::{
 use crate::domain::clock::Micros;
 use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::tokens::grants::Action;
-use crate::storage::checkpoints::namespaces::list_namespaces;
+use crate::storage::checkpoints::namespaces::list_checkpoint_namespaces;
 use crate::storage::checkpoints::prepare::prepare;
 use crate::storage::checkpoints::value_parts::named_in;
 use crate::storage::sqlite::{SqliteStorage, reserve};
@@ -67,7 +67,7 @@ impl CheckpointStorage for SqliteStorage {
         self.read_history(caller, target, channels).await
     }
 
-    async fn list_namespaces(
+    async fn list_checkpoint_namespaces(
         &self,
         caller: &Caller,
         thread_id: &ThreadId,
@@ -75,7 +75,7 @@ impl CheckpointStorage for SqliteStorage {
     ) -> Result<Vec<String>> {
         let secret = self.secret(&caller.tenant).await?;
         let thread = OwnedThread::by(caller, thread_id.as_str(), Action::Read);
-        list_namespaces(self, thread, &secret, among).await
+        list_checkpoint_namespaces(self, thread, &secret, among).await
     }
 
     async fn delete_for_runs(&self, caller: &Caller, run_ids: &[String]) -> Result<()> {
