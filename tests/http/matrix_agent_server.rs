@@ -58,7 +58,7 @@ pub const ROWS: &[Row] = &[
     row(
         "agent_server_copy_thread",
         |thread, _| of(thread),
-        answers([COPY_ABSENT, COPY_ABSENT, COPY_ABSENT, DENIED, COPY_ABSENT]),
+        answers([COPY_ABSENT, COPY_ABSENT, COPY_ABSENT, DENIED, DENIED]),
     ),
     row("agent_server_get_thread_storage", |thread, _| of(thread), READ_THREAD),
     row(

@@ -4,10 +4,7 @@ import { type Checkpoint, Client } from "@langchain/langgraph-sdk";
 import { type Fields, type Shown, ShownDriver } from "../display/shown_driver.js";
 
 export class WireDriver extends ShownDriver {
-  protected override async shown(
-    asked: Fields,
-    checkpointId: unknown,
-  ): Promise<Shown | undefined> {
+  protected override async shown(asked: Fields, checkpointId: unknown): Promise<Shown | undefined> {
     const client = new Client({ apiUrl: this.url, apiKey: this.key });
     const thread = String(asked["thread_id"]);
     const named = {

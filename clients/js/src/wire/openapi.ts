@@ -3801,6 +3801,11 @@ export interface components {
              * @description The text of a token of a configured issuer (JWT).
              */
             external_token_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Values that one search of threads takes out of each, by paths.
+             */
+            extracts_max: number;
             /** Format: int64 */
             feed_followers_max: number;
             /**
@@ -4087,6 +4092,11 @@ export interface components {
              * @description Operations of one batch of the store.
              */
             store_ops_max: number;
+            /**
+             * Format: int64
+             * @description States of subgraphs in one answer.
+             */
+            subgraph_states_max: number;
             /**
              * Format: int64
              * @description Codec tag of a value.
@@ -4601,7 +4611,7 @@ export interface components {
          * @description What happened, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_body" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "threads_indexing" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+        ProblemCode: "malformed_body" | "bad_request" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "run_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_absent" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "needs_graph" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "threads_indexing" | "deadline_exceeded" | "overloaded" | "commit_unknown";
         Prune: {
             /** @description Only say what would go. Default false. */
             dry_run?: boolean | null;
