@@ -168,17 +168,16 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder, browsers, agentrail_other_user, no_agent_server } =
-            outside.into();
-        let Settings { memory, retention_interval, audit_keep_days, rates, keyless, busy_for } =
-            settings;
+        let outside: Outside = outside.into();
+        let Outside { issuers, embedder, browsers, .. } = outside;
+        let Settings { memory, retention_interval, rates, busy_for, .. } = settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
         let credentials: Arc<dyn CredentialStorage> = of_noun();
         let acts: Arc<dyn AuditStorage> = of_noun();
         let authenticator =
             Authenticator::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
-        let authenticator = Arc::new(authenticator.await?.reopening(keyless));
+        let authenticator = Arc::new(authenticator.await?.reopening(settings.keyless));
         let commits = Arc::new(GroupCommit::start(of_noun(), &clock));
         let item_commits = Arc::new(ItemCommit::start(of_noun(), &clock));
         let session_commits = Arc::new(SessionCommit::start(of_noun(), &clock));
@@ -188,7 +187,7 @@ impl App {
         let namespace_settings = Arc::new(settings_of.await?);
         let declared = Arc::clone(&namespace_settings);
         let walks = WordWalks::new(of_noun(), declared, Arc::clone(&clock));
-        let refusals = Refusals::new(of_noun(), Arc::clone(&clock), audit_keep_days);
+        let refusals = Refusals::new(of_noun(), Arc::clone(&clock), settings.audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
         let now = Arc::clone(&clock);
@@ -237,8 +236,8 @@ impl App {
             uploads: Uploads::new(of_noun(), Arc::clone(&quotas), Arc::clone(&clock)),
             drive: DriveFiles::new(of_noun(), Arc::clone(&items), Arc::clone(&clock)),
             browsers,
-            agentrail_other_user,
-            no_agent_server,
+            agentrail_other_user: outside.agentrail_other_user,
+            no_agent_server: outside.no_agent_server,
             items,
             sessions: Sessions::new(
                 of_noun(),

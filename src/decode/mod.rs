@@ -26,6 +26,7 @@ use crate::domain::checkpoints::checkpoint::{EMPTY, Value};
 
 pub use self::json::read_text;
 pub use self::shown::{Budget, Json, Unreadable};
+pub use self::task_ids::named_uuid;
 
 const OPAQUE: &str = "$opaque";
 

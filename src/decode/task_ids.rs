@@ -41,9 +41,7 @@ pub fn task_id(language: Language, named: &Named<'_>) -> Option<String> {
             let rest = if pull { serde_json::json!([rest]) } else { serde_json::json!(rest) };
             let text = serde_json::json!([qualified, step, named.name, kind, rest]).to_string();
             let namespace = Uuid::parse_str(named.checkpoint_id).ok()?;
-            let bytes = [namespace.as_bytes(), text.as_bytes()].concat();
-            let id = uuid::Builder::from_sha1_bytes(sha1(&bytes).to_be_bytes()).into_uuid();
-            Some(id.to_string())
+            Some(named_uuid(namespace, &text))
         }
     }
 }
@@ -51,6 +49,12 @@ pub fn task_id(language: Language, named: &Named<'_>) -> Option<String> {
 /// Of an interrupt that was stored before interrupts had ids.
 pub fn interrupt_id(ns: &str) -> String {
     format!("{:032x}", XxHash3_128::oneshot(ns.as_bytes()))
+}
+
+/// The UUID of a name in a namespace, of version 5.
+pub fn named_uuid(namespace: Uuid, name: &str) -> String {
+    let bytes = [namespace.as_bytes(), name.as_bytes()].concat();
+    uuid::Builder::from_sha1_bytes(sha1(&bytes).to_be_bytes()).into_uuid().to_string()
 }
 
 /// The first 16 bytes.

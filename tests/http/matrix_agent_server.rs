@@ -11,7 +11,7 @@ use crate::matrix_table::{
 const READ_THREAD: Answers = answers([NO_THREAD, NO_THREAD, NO_THREAD, OK, DENIED]);
 
 /// They would run a graph, or ask for a run: the second field says whether on a thread.
-pub const REFUSED: [&str; 21] = [
+pub const REFUSED: [&str; 31] = [
     "agent_server_abort_run",
     "agent_server_abort_runs",
     "agent_server_call_agent",
@@ -33,6 +33,16 @@ pub const REFUSED: [&str; 21] = [
     "agent_server_wait_for_end_of_run",
     "agent_server_wait_for_run",
     "agent_server_wait_for_run_on_thread",
+    "agent_server_create_assistant",
+    "agent_server_delete_assistant",
+    "agent_server_get_assistant",
+    "agent_server_get_graph",
+    "agent_server_get_schemas",
+    "agent_server_get_subgraph",
+    "agent_server_get_subgraphs",
+    "agent_server_list_assistant_versions",
+    "agent_server_restore_assistant",
+    "agent_server_update_assistant",
 ];
 
 const COPY_ABSENT: &str = "409 thread_absent";
@@ -107,6 +117,16 @@ pub const ROWS: &[Row] = &[
         READ,
     ),
     row("agent_server_list_namespaces", |_, _| body(json!({})), READ),
+    row(
+        "agent_server_search_assistants",
+        |_, _| body(json!({})),
+        answers([OK, OK, DENIED, DENIED, DENIED]),
+    ),
+    row(
+        "agent_server_count_assistants",
+        |_, _| body(json!({})),
+        answers([OK, OK, DENIED, DENIED, DENIED]),
+    ),
     row("agent_server_search_crons", |_, _| body(json!({})), ANYBODY),
     row("agent_server_count_crons", |_, _| body(json!({})), ANYBODY),
 ];
@@ -133,9 +153,12 @@ async fn what_would_run_a_graph_is_refused_and_tells_nothing_of_foreign_threads(
     assert_eq!(all.len(), REFUSED.len());
     for route in all {
         let is_of_thread = route.path.contains("{thread_id}");
+        // Nobody's threads name this one.
+        let is_of_assistant = route.path.starts_with("/assistants/");
         let is_of_run = route.path.contains("{run_id}") || route.path == "/runs/cancel";
         let own = match route.operation.as_str() {
             "agent_server_update_state" => (400, "bad_request"),
+            _ if is_of_assistant => (404, "assistant_not_found"),
             _ if is_of_run => (404, "run_not_found"),
             _ => (422, "needs_graph"),
         };
@@ -149,7 +172,12 @@ async fn what_would_run_a_graph_is_refused_and_tells_nothing_of_foreign_threads(
         for who in [&it.bob, &it.globex, &it.elsewhere] {
             let foreign = ask(Some(who), THREAD).await;
             assert_eq!(foreign, ask(Some(who), NOBODYS).await, "{route:?}");
-            let expected = if is_of_thread { (404, "thread_not_found") } else { own };
+            let is_listing = route.path.starts_with("/assistants/") && *who == it.elsewhere;
+            let expected = match () {
+                () if is_of_thread => (404, "thread_not_found"),
+                () if is_listing => (403, "not_granted"),
+                () => own,
+            };
             assert_eq!(foreign, (expected.0, expected.1.to_owned()), "{route:?}");
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod details;
 pub mod details_filter;
+pub mod graphs;
 mod matching;
 pub mod retention;
 pub mod retention_policies;

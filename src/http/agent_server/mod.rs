@@ -1,6 +1,7 @@
 //! Serves the wire of the LangGraph Agent Server, as far as it is about what is stored: its SDKs and UIs show threads, states and the store.
 //! No graph runs here. Handlers are thin: every call is one of the domain, with its permission.
 
+pub mod assistants;
 pub mod call;
 mod extract;
 pub mod history;

@@ -132,6 +132,7 @@ pub struct StateBody {
 }
 
 #[derive(Deserialize, ToSchema)]
+#[expect(clippy::struct_field_names, reason = "as clients send them")]
 #[schema(as = AgentServerCheckpoint)]
 pub struct CheckpointIn {
     /// Absent: the root graph.

@@ -69,11 +69,10 @@ pub async fn get(State(app): State<Arc<App>>, uri: Uri, call: PlainCall) -> Answ
         !fields.all("refresh_ttl").last().is_some_and(|it| it.eq_ignore_ascii_case("false"));
     let address = Address { namespace, key: Key::of_text(key)? };
     let op = ItemOp::Get(GetItem { address, refresh_ttl });
-    let found = match app.items.run(&call.caller, op, None, call.deadline).await? {
-        OpResult::Got(found) => found,
-        _ => return Err(unexpected()),
-    };
-    call.reply.with(&found.map(|it| AgentServerItem::of(it, false)))
+    match app.items.run(&call.caller, op, None, call.deadline).await? {
+        OpResult::Got(found) => call.reply.with(&found.map(AgentServerItem::of)),
+        _ => Err(unexpected()),
+    }
 }
 
 /// Delete an item
@@ -140,22 +139,16 @@ pub struct AgentServerItem {
     value: Option<ExactOut>,
     created_at: String,
     updated_at: String,
-    /// Of a search: how well it fits; null where nothing was compared.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<f64>)]
-    score: Option<Option<f64>>,
 }
 
 impl AgentServerItem {
-    /// `is_found`: by a search.
-    pub fn of(item: Item, is_found: bool) -> Self {
+    pub fn of(item: Item) -> Self {
         Self {
             namespace: item.address.namespace.labels().to_vec(),
             key: KeyOut(item.address.key),
             value: item.value.map(ExactOut),
             created_at: rfc3339_with_offset(item.created_at),
             updated_at: rfc3339_with_offset(item.updated_at),
-            score: is_found.then_some(item.score),
         }
     }
 }

@@ -125,7 +125,15 @@ pub struct AgentServerNamespaces {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only the document reads it")]
 pub struct AgentServerItems {
-    items: Vec<AgentServerItem>,
+    items: Vec<AgentServerFoundItem>,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct AgentServerFoundItem {
+    #[serde(flatten)]
+    item: AgentServerItem,
+    /// How well it fits; null where nothing was compared.
+    score: Option<f64>,
 }
 
 /// A search that is to be made.
@@ -201,8 +209,9 @@ impl Rows for Items {
     async fn next(&mut self) -> Result<Option<Vec<u8>>> {
         loop {
             if let Some(item) = self.page.as_mut().and_then(VecDeque::pop_front) {
-                let item = AgentServerItem::of(item, true);
-                let row = serde_json::to_vec(&item);
+                let score = item.score;
+                let found = AgentServerFoundItem { item: AgentServerItem::of(item), score };
+                let row = serde_json::to_vec(&found);
                 return row.map(Some).map_err(|error| Error::Internal(error.to_string()));
             }
             if self.left == 0 || self.page.is_some() && self.search.after.is_none() {

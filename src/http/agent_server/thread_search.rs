@@ -65,7 +65,7 @@ pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchThreads>) 
     if has_more {
         headers.insert("x-pagination-next", shown.into());
     }
-    let rows = Threads { app, caller, threads, fields, left_bytes: PAGE_BYTES_MAX };
+    let rows = Threads { app, caller, left: threads, fields, left_bytes: PAGE_BYTES_MAX };
     list(reply, headers, BARE, rows).await
 }
 
@@ -265,7 +265,7 @@ fn extracts(paths: BTreeMap<String, String>) -> Result<Vec<Extract>> {
 struct Threads {
     app: Arc<App>,
     caller: Caller,
-    threads: VecDeque<Thread>,
+    left: VecDeque<Thread>,
     fields: ThreadFields,
     /// Of whole values.
     left_bytes: usize,
@@ -274,7 +274,7 @@ struct Threads {
 #[async_trait]
 impl Rows for Threads {
     async fn next(&mut self) -> Result<Option<Vec<u8>>> {
-        let Some(thread) = self.threads.pop_front() else { return Ok(None) };
+        let Some(thread) = self.left.pop_front() else { return Ok(None) };
         let view = ThreadView::of(&self.app, &self.caller, thread, &self.fields).await?;
         let row = view.json(self.left_bytes)?;
         self.left_bytes = self.left_bytes.saturating_sub(row.len());

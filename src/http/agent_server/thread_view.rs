@@ -104,23 +104,24 @@ impl ThreadView {
         thread: Thread,
         fields: &ThreadFields,
     ) -> Result<Self> {
-        let shown = match fields.needs_state() && thread.checkpoint_count > 0 {
-            true => newest(app, caller, &thread.thread_id).await?,
-            false => None,
+        let shown = if fields.needs_state() && thread.checkpoint_count > 0 {
+            newest(app, caller, &thread.thread_id).await?
+        } else {
+            None
         };
         let status = thread.run.status(app.threads.busy_since());
         let exact = thread.shown_metadata()?;
         // Only paths look into it, and it is within its own limit.
-        let metadata = match fields.extract.is_empty() {
-            true => Json::Null,
-            false => read_text(exact.as_bytes(), &mut Budget::new(LIMITS.display_bytes_max))
-                .unwrap_or(Json::Null),
+        let metadata = if fields.extract.is_empty() {
+            Json::Null
+        } else {
+            read_text(exact.as_bytes(), &mut Budget::new(LIMITS.display_bytes_max))
+                .unwrap_or(Json::Null)
         };
-        let has_checkpoint = thread.checkpoint_count > 0;
-        let config = match has_checkpoint {
-            true => vec![("configurable".to_owned(), Json::Object(Vec::new()))],
-            false => Vec::new(),
-        };
+        let mut config = Vec::new();
+        if thread.checkpoint_count > 0 {
+            config.push(("configurable".to_owned(), Json::Object(Vec::new())));
+        }
         let (values, interrupts, error) = match shown {
             None => (Json::Null, Json::Object(Vec::new()), None),
             Some(it) => {

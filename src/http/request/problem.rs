@@ -75,6 +75,7 @@ codes! {
     SessionNotFound = 404 "session_not_found" "There is no such stream";
     DocumentNotFound = 404 "document_not_found" "There is no such document";
     RunNotFound = 404 "run_not_found" "There is no such run";
+    AssistantNotFound = 404 "assistant_not_found" "There is no such assistant";
     FileNotFound = 404 "file_not_found" "The file is not there";
     MethodNotAllowed = 405 "method_not_allowed" "The route has other methods";
     NotAcceptable = 406 "not_acceptable" "No answer in an accepted media type";

@@ -1,0 +1,332 @@
+//! Serves assistants, which are derived: one for each graph that the caller's newest threads name, and one for each assistant that they
+//! name beside it. Nothing is stored.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::IntoResponse as _;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::call::{JsonCall, PlainCall};
+use super::history::limit;
+use super::runs::needs_graph;
+use crate::app::App;
+use crate::decode::named_uuid;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::json::exact_json;
+use crate::domain::json::filter::Filter;
+use crate::domain::threads::details_filter::contained;
+use crate::domain::threads::graphs::Graph;
+use crate::domain::time::rfc3339_with_offset;
+use crate::http::request::by_name::by_name;
+use crate::http::request::call::{Answer, Call};
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::{Exact, Text};
+use crate::http::request::path_ids::PathIds;
+use crate::http::request::problem::{Code, Problem};
+use crate::http::store::wire::offset;
+
+/// Ids of assistants are made of the names of their graphs in this namespace, as other servers make them.
+const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_b821_9dad_11d1_80b4_00c0_4fd4_30c8);
+const ROWS: i64 = 10;
+const GRAPH: &str = "threadkeep keeps threads and has no graph: ask the process that has it";
+/// Of assistants that nobody made.
+const OF_SYSTEM: &str = r#"{"created_by":"system"}"#;
+
+/// Search assistants
+///
+/// One for each graph that the caller's newest 1,000 threads name, and one for each assistant that they name beside it.
+#[utoipa::path(
+    post, path = "/assistants/search", operation_id = "agent_server_search_assistants", tag = "agent-server",
+    request_body(content = SearchBody, example = json!({"graph_id": "agent", "limit": 10})),
+    responses((status = 200, description = "Assistants", body = Vec<AgentServerAssistant>)),
+)]
+pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants>) -> Answer {
+    let Call { caller, input, reply, .. } = call.0;
+    let mut found = assistants(&app, &caller).await?;
+    found.retain(|it| input.matches(it));
+    found.sort_by_key(|it| input.order.key(it));
+    if !input.ascending {
+        found.reverse();
+    }
+    let end = input.offset.saturating_add(input.limit);
+    let mut headers = HeaderMap::new();
+    let total = found.len().min(end).max(input.offset) + usize::from(found.len() > end);
+    headers.insert("x-pagination-total", HeaderValue::from(total));
+    if found.len() > end {
+        headers.insert("x-pagination-next", HeaderValue::from(end));
+    }
+    let page: Vec<_> = found.into_iter().skip(input.offset).take(input.limit).collect();
+    Ok((headers, reply.with(&page)?).into_response())
+}
+
+/// Count assistants
+#[utoipa::path(
+    post, path = "/assistants/count", operation_id = "agent_server_count_assistants", tag = "agent-server",
+    request_body(content = SearchBody, example = json!({"graph_id": "agent"})),
+    responses((status = 200, description = "How many", body = u64, content_type = "application/json", example = json!(1))),
+)]
+pub async fn count(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants>) -> Answer {
+    let Call { caller, input, reply, .. } = call.0;
+    let found = assistants(&app, &caller).await?;
+    reply.with(&found.iter().filter(|it| input.matches(it)).count())
+}
+
+/// Get an assistant
+///
+/// By its id, or by the name of its graph.
+#[utoipa::path(
+    get, path = "/assistants/{assistant_id}", operation_id = "agent_server_get_assistant", tag = "agent-server",
+    params(("assistant_id" = String, Path)),
+    responses(
+        (status = 200, description = "The assistant", body = AgentServerAssistant),
+        (status = 404, description = "`assistant_not_found`"),
+    ),
+)]
+pub async fn get(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> Answer {
+    let found = find(&app, &call.caller, &ids).await?;
+    call.reply.with(&found)
+}
+
+/// List the versions of an assistant
+///
+/// There is one.
+#[utoipa::path(
+    post, path = "/assistants/{assistant_id}/versions", operation_id = "agent_server_list_assistant_versions", tag = "agent-server",
+    params(("assistant_id" = String, Path)),
+    responses(
+        (status = 200, description = "The assistant", body = Vec<AgentServerAssistant>),
+        (status = 404, description = "`assistant_not_found`"),
+    ),
+)]
+pub async fn list_versions(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> Answer {
+    let found = find(&app, &call.caller, &ids).await?;
+    call.reply.with(&[AgentServerAssistant { updated_at: None, ..found }])
+}
+
+/// Get the schemas of an assistant
+///
+/// They are the graph's, so each is null.
+#[utoipa::path(
+    get, path = "/assistants/{assistant_id}/schemas", operation_id = "agent_server_get_schemas", tag = "agent-server",
+    params(("assistant_id" = String, Path)),
+    responses(
+        (status = 200, description = "None", body = AgentServerSchemas),
+        (status = 404, description = "`assistant_not_found`"),
+    ),
+)]
+pub async fn get_schemas(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> Answer {
+    let graph_id = find(&app, &call.caller, &ids).await?.graph_id;
+    call.reply.with(&AgentServerSchemas { graph_id, ..AgentServerSchemas::default() })
+}
+
+/// Refuses what only the graph can tell of an assistant.
+macro_rules! refuse_of_assistant {
+    ($($name:ident $method:ident $path:literal $id:literal $summary:literal [$($more:tt)*];)*) => { $(
+        #[doc = $summary]
+        ///
+        /// Always refused: there is no graph here.
+        #[utoipa::path(
+            $method, path = $path, operation_id = $id, tag = "agent-server",
+            params(("assistant_id" = String, Path) $($more)*),
+            responses(
+                (status = 204, description = "Not answered: there is no graph here"),
+                (status = 404, description = "`assistant_not_found`"), (status = 422, description = "`needs_graph`"),
+            ),
+        )]
+        pub async fn $name(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> Answer {
+            find(&app, &call.caller, &ids).await?;
+            Err(needs_graph(GRAPH))
+        }
+    )* };
+}
+
+refuse_of_assistant! {
+    get_graph get "/assistants/{assistant_id}/graph" "agent_server_get_graph" "Get the graph of an assistant" [];
+    get_subgraphs get "/assistants/{assistant_id}/subgraphs" "agent_server_get_subgraphs" "Get the subgraphs of an assistant" [];
+    get_subgraph get "/assistants/{assistant_id}/subgraphs/{namespace}" "agent_server_get_subgraph" "Get a subgraph of an assistant"
+        [, ("namespace" = String, Path)];
+    update patch "/assistants/{assistant_id}" "agent_server_update_assistant" "Update an assistant" [];
+    delete delete "/assistants/{assistant_id}" "agent_server_delete_assistant" "Delete an assistant" [];
+    set_latest post "/assistants/{assistant_id}/latest" "agent_server_restore_assistant" "Set the version of an assistant" [];
+}
+
+/// Create an assistant
+///
+/// Always refused: assistants are derived from threads.
+#[utoipa::path(
+    post, path = "/assistants", operation_id = "agent_server_create_assistant", tag = "agent-server",
+    responses(
+        (status = 204, description = "Not answered: there is no graph here"),
+        (status = 422, description = "`needs_graph`"),
+    ),
+)]
+pub async fn create(_call: PlainCall) -> Answer {
+    Err(needs_graph(GRAPH))
+}
+
+async fn assistants(app: &App, caller: &Caller) -> Result<Vec<AgentServerAssistant>> {
+    let graphs = app.threads.list_graphs(caller).await?;
+    let derived = |it: &Graph| named_uuid(NAMESPACE, &it.graph_id);
+    let own = graphs.iter().filter(|it| {
+        // Threads name the derived assistant by its id, or by the name of its graph.
+        it.assistant_id.as_ref().is_none_or(|id| *id != derived(it) && *id != it.graph_id)
+    });
+    Ok(own.map(|it| AgentServerAssistant::of(it, derived(it))).collect())
+}
+
+/// # Errors
+/// 404.
+async fn find(app: &App, caller: &Caller, ids: &PathIds) -> Result<AgentServerAssistant, Problem> {
+    let id = ids.id("assistant_id");
+    let all = assistants(app, caller).await?;
+    let by_id = all.iter().position(|it| it.assistant_id == id);
+    let found = by_id.or_else(|| all.iter().position(|it| it.graph_id == id));
+    let absent = || {
+        let id: String = id.chars().take(64).collect();
+        Problem::new(Code::AssistantNotFound, format!("Assistant with ID {id} not found"))
+    };
+    found.and_then(|at| all.into_iter().nth(at)).ok_or_else(absent)
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = AgentServerSearchAssistants)]
+pub struct SearchBody<'a> {
+    graph_id: Option<Text>,
+    /// Part of the name.
+    name: Option<Text>,
+    #[serde(borrow)]
+    metadata: Option<Exact<'a>>,
+    /// 1-1,000, default 10.
+    #[schema(minimum = 1, maximum = 1_000)]
+    limit: Option<i64>,
+    #[schema(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
+    /// Default `created_at`.
+    sort_by: Option<AssistantOrder>,
+    /// Default `desc`.
+    sort_order: Option<super::thread_search::SortDirection>,
+}
+
+#[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schema(as = AgentServerAssistantOrder)]
+pub enum AssistantOrder {
+    AssistantId,
+    GraphId,
+    Name,
+    CreatedAt,
+    UpdatedAt,
+}
+
+by_name!(AssistantOrder);
+
+pub struct SearchAssistants {
+    graph_id: Option<String>,
+    name: Option<String>,
+    metadata: Vec<Filter>,
+    limit: usize,
+    offset: usize,
+    order: AssistantOrder,
+    ascending: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct AgentServerAssistant {
+    assistant_id: String,
+    graph_id: String,
+    name: String,
+    description: Option<String>,
+    #[schema(value_type = Object)]
+    config: crate::http::Empty,
+    #[schema(value_type = Object)]
+    context: crate::http::Empty,
+    #[schema(value_type = Object)]
+    metadata: serde_json::Value,
+    version: i64,
+    created_at: String,
+    /// Absent in lists of versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    updated_at: Option<String>,
+}
+
+#[derive(Serialize, ToSchema, Default)]
+pub struct AgentServerSchemas {
+    graph_id: String,
+    input_schema: Option<String>,
+    output_schema: Option<String>,
+    state_schema: Option<String>,
+    config_schema: Option<String>,
+    context_schema: Option<String>,
+}
+
+impl AgentServerAssistant {
+    fn of(graph: &Graph, derived: String) -> Self {
+        let metadata = if graph.assistant_id.is_none() { OF_SYSTEM } else { "{}" };
+        Self {
+            assistant_id: graph.assistant_id.clone().unwrap_or(derived),
+            graph_id: graph.graph_id.clone(),
+            name: graph.graph_id.clone(),
+            description: None,
+            config: crate::http::Empty {},
+            context: crate::http::Empty {},
+            metadata: exact_json::parse("metadata", metadata.as_bytes()).unwrap_or_default(),
+            version: 1,
+            created_at: rfc3339_with_offset(graph.created_at),
+            updated_at: Some(rfc3339_with_offset(graph.updated_at)),
+        }
+    }
+}
+
+impl SearchAssistants {
+    fn matches(&self, it: &AgentServerAssistant) -> bool {
+        self.graph_id.as_ref().is_none_or(|graph| it.graph_id == *graph)
+            && self.name.as_ref().is_none_or(|name| it.name.contains(name.as_str()))
+            && self.metadata.iter().all(|one| one.matches(&it.metadata))
+    }
+}
+
+impl AssistantOrder {
+    /// Of equal ones by their ids.
+    fn key(self, it: &AgentServerAssistant) -> (String, String) {
+        let first = match self {
+            Self::AssistantId => "",
+            Self::GraphId => &it.graph_id,
+            Self::Name => &it.name,
+            Self::CreatedAt => &it.created_at,
+            Self::UpdatedAt => it.updated_at.as_deref().unwrap_or_default(),
+        };
+        (first.to_owned(), it.assistant_id.clone())
+    }
+}
+
+impl Input for SearchAssistants {
+    type Wire<'a> = SearchBody<'a>;
+
+    fn from_wire(wire: SearchBody<'_>, _: &Received) -> Result<Self> {
+        let metadata = wire.metadata.map(|it| contained(it.0)).transpose()?;
+        Ok(Self {
+            graph_id: wire.graph_id.map(|it| it.0),
+            name: wire.name.map(|it| it.0).filter(|it| !it.is_empty()),
+            metadata: metadata.unwrap_or_default(),
+            limit: limit(wire.limit.unwrap_or(ROWS))?,
+            offset: offset(wire.offset)?,
+            order: wire.sort_by.unwrap_or(AssistantOrder::CreatedAt),
+            ascending: wire.sort_order == Some(super::thread_search::SortDirection::Asc),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_that_of_other_servers() {
+        assert_eq!(named_uuid(NAMESPACE, "agent"), "fe096781-5601-53d2-b2f6-0d3403f7e9ca");
+    }
+}

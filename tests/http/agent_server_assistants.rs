@@ -1,0 +1,111 @@
+//! Tests assistants on the wire of the LangGraph Agent Server: what is derived of them, and what is refused.
+
+use serde_json::{Value, json};
+
+use crate::drive_world::World;
+use crate::server::{Answer, JSON};
+
+/// Of the graph `agent`, as other servers make it.
+const AGENT: &str = "fe096781-5601-53d2-b2f6-0d3403f7e9ca";
+
+async fn send(it: &World, method: &str, path: &str, body: &Value) -> Answer {
+    let headers = [("x-api-key", it.ann.as_str()), ("content-type", JSON)];
+    it.server.send(method, path, &headers, body.to_string().into_bytes()).await
+}
+
+async fn world() -> World {
+    let it = World::new().await;
+    for metadata in [
+        json!({"graph_id": "agent"}),
+        json!({"graph_id": "agent", "assistant_id": AGENT}),
+        json!({"graph_id": "agent", "assistant_id": "mine"}),
+        json!({"graph_id": "other"}),
+        json!({"assistant_id": "alone"}),
+    ] {
+        send(&it, "POST", "/threads", &json!({"metadata": metadata})).await.ok();
+    }
+    it
+}
+
+#[tokio::test]
+async fn each_graph_that_threads_name_is_an_assistant() {
+    let it = world().await;
+    let ask = async |body: Value| send(&it, "POST", "/assistants/search", &body).await.ok();
+    let found = ask(json!({"sort_by": "name", "sort_order": "asc"})).await;
+    assert_eq!(found.header("x-pagination-total"), Some("3"));
+    let all = found.json();
+    let named: Vec<_> = all.as_array().unwrap().iter().map(|it| it["graph_id"].clone()).collect();
+    assert_eq!(named, ["agent", "agent", "other"]);
+    let of_system =
+        json!({"graph_id": "agent", "metadata": {"created_by": "system"}, "limit": 100});
+    let found = ask(of_system).await.json();
+    let agent = &found[0];
+    assert_eq!((found.as_array().unwrap().len(), &agent["assistant_id"]), (1, &json!(AGENT)));
+    assert_eq!((&agent["name"], &agent["version"]), (&json!("agent"), &json!(1)));
+    for (field, empty) in
+        [("config", json!({})), ("context", json!({})), ("description", Value::Null)]
+    {
+        assert_eq!(agent[field], empty, "{field}");
+    }
+    let page = ask(json!({"limit": 1, "offset": 1})).await;
+    assert_eq!(page.header("x-pagination-next"), Some("2"));
+    assert_eq!(page.header("x-pagination-total"), Some("3"));
+    let count = send(&it, "POST", "/assistants/count", &json!({"graph_id": "agent"})).await;
+    assert_eq!(count.ok().json(), json!(2));
+    let of_bob = [("x-api-key", it.bob.as_str())];
+    let none = it.server.send("POST", "/assistants/search", &of_bob, b"{}".to_vec()).await;
+    assert_eq!(none.ok().json(), json!([]));
+}
+
+#[tokio::test]
+async fn an_assistant_is_found_by_its_id_or_its_graph_and_only_the_graph_knows_the_rest() {
+    let it = world().await;
+    for (id, expected) in [(AGENT, AGENT), ("agent", AGENT), ("mine", "mine")] {
+        let found = send(&it, "GET", &format!("/assistants/{id}"), &Value::Null).await.ok().json();
+        assert_eq!(found["assistant_id"], expected);
+        let path = format!("/assistants/{id}/versions");
+        let versions = send(&it, "POST", &path, &json!({"limit": 5})).await.ok().json();
+        assert_eq!(versions[0]["assistant_id"], expected);
+        assert!(versions[0].get("updated_at").is_none());
+        let path = format!("/assistants/{id}/schemas");
+        let schemas = send(&it, "GET", &path, &Value::Null).await.ok().json();
+        assert_eq!(
+            (&schemas["graph_id"], &schemas["state_schema"]),
+            (&json!("agent"), &Value::Null)
+        );
+        for (method, end) in [
+            ("GET", "/graph"),
+            ("GET", "/subgraphs"),
+            ("GET", "/subgraphs/sub"),
+            ("PATCH", ""),
+            ("DELETE", ""),
+            ("POST", "/latest"),
+        ] {
+            let answer = send(&it, method, &format!("/assistants/{id}{end}"), &json!({})).await;
+            answer.assert_problem(422, "needs_graph");
+        }
+    }
+    send(&it, "POST", "/assistants", &json!({"graph_id": "x"}))
+        .await
+        .assert_problem(422, "needs_graph");
+    for end in ["", "/schemas", "/graph"] {
+        let answer = send(&it, "GET", &format!("/assistants/none{end}"), &Value::Null).await;
+        answer.assert_problem(404, "assistant_not_found");
+    }
+}
+
+#[tokio::test]
+async fn bad_input_is_named() {
+    let it = World::new().await;
+    for (body, field) in [
+        (json!({"limit": 0}), "limit"),
+        (json!({"offset": -1}), "offset"),
+        (json!({"sort_by": "size"}), "sort_by"),
+        (json!({"sort_order": "up"}), "sort_order"),
+        (json!({"metadata": []}), "metadata"),
+        (json!({"graph_id": 1}), "graph_id"),
+    ] {
+        let answer = send(&it, "POST", "/assistants/search", &body).await;
+        assert_eq!((answer.problem(), answer.field()), ((422, "invalid".into()), field.into()));
+    }
+}
