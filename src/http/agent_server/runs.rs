@@ -63,6 +63,25 @@ macro_rules! refuse {
     )* };
 }
 
+/// The same of an assistant, whichever it is.
+macro_rules! refuse_of_assistant {
+    ($($name:ident $path:literal $id:literal $summary:literal;)*) => { $(
+        #[doc = $summary]
+        ///
+        /// Always refused: no graph runs here.
+        #[utoipa::path(
+            post, path = $path, operation_id = $id, tag = "agent-server", params(("assistant_id" = String, Path)),
+            responses(
+                (status = 204, description = "Not answered: there is no graph here"),
+                (status = 422, description = "`needs_graph`"),
+            ),
+        )]
+        pub async fn $name(_call: PlainCall) -> Answer {
+            Err(needs_graph(RUNS))
+        }
+    )* };
+}
+
 /// The same on a thread.
 macro_rules! refuse_on_thread {
     ($($name:ident $method:ident $path:literal $id:literal $summary:literal;)*) => { $(
@@ -110,8 +129,11 @@ refuse! {
     batch post "/runs/batch" "agent_server_create_runs" "Run graphs";
     create_cron post "/runs/crons" "agent_server_create_cron" "Run a graph by the clock";
     mcp post "/mcp" "agent_server_call_mcp" "Call a graph as a tool";
-    a2a post "/a2a/{assistant_id}" "agent_server_call_agent" "Call a graph as an agent";
-    ui post "/ui/{assistant_id}" "agent_server_get_ui" "Get what a graph draws";
+}
+
+refuse_of_assistant! {
+    a2a "/a2a/{assistant_id}" "agent_server_call_agent" "Call a graph as an agent";
+    ui "/ui/{assistant_id}" "agent_server_get_ui" "Get what a graph draws";
 }
 
 refuse_on_thread! {
