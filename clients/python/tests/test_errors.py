@@ -15,6 +15,7 @@ BY_STATUS = {
     "unavailable": UnavailableError,
     "overloaded": UnavailableError,
     "deadline_exceeded": UnavailableError,
+    "threads_indexing": UnavailableError,
     "commit_unknown": UnavailableError,
     "method_not_allowed": ProtocolError,
     "not_acceptable": ProtocolError,

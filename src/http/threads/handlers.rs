@@ -40,7 +40,8 @@ pub const PAGE_DEFAULT: i64 = 100;
     responses((status = 200, description = "The thread, if there is one", body = GotThread, example = json!({"thread": {
         "thread_id": "t-1", "created_at": "2026-01-31T12:00:00.000000Z", "updated_at": "2026-01-31T12:00:09.000000Z",
         "last_step": 4, "forks": 0, "checkpoint_count": 6, "size_bytes": 48211, "generation": "9f2b7c",
-        "metadata": {"customer": "acme"}, "version": 1_790_000_000_000_000_i64
+        "metadata": {"customer": "acme"}, "version": 1_790_000_000_000_000_i64,
+        "status": "interrupted", "state_updated_at": "2026-01-31T12:00:09.000000Z"
     }}))),
 )]
 pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {

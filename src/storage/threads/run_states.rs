@@ -95,7 +95,7 @@ impl<T: SessionEngine> RunStateStorage for T {
             Bound::Unbounded => (">=", ("", "")),
         };
         let text = format!(
-            "select {COLUMNS}, run_state from threads where not is_stale and {SHOWN} and (tenant, thread_id) {operator} ($1, $2)
+            "select {COLUMNS}, cast(run_state as bigint) from threads where not is_stale and {SHOWN} and (tenant, thread_id) {operator} ($1, $2)
              order by tenant, thread_id limit $3"
         );
         let binds = [tenant.into(), thread_id.into(), limit_value(limit)];
