@@ -83,7 +83,11 @@ pub async fn count(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants>
     get, path = "/assistants/{assistant_id}", operation_id = "agent_server_get_assistant", tag = "agent-server",
     params(("assistant_id" = String, Path)),
     responses(
-        (status = 200, description = "The assistant", body = AgentServerAssistant),
+        (status = 200, description = "The assistant", body = AgentServerAssistant, example = json!({
+            "assistant_id": "fe096781-5601-53d2-b2f6-0d3403f7e9ca", "graph_id": "agent", "name": "agent", "description": null,
+            "config": {}, "context": {}, "metadata": {"created_by": "system"}, "version": 1,
+            "created_at": "2026-01-31T12:00:00.000000+00:00", "updated_at": "2026-01-31T12:00:09.000000+00:00"
+        })),
         (status = 404, description = "`assistant_not_found`"),
     ),
 )]
@@ -99,7 +103,11 @@ pub async fn get(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> 
     post, path = "/assistants/{assistant_id}/versions", operation_id = "agent_server_list_assistant_versions", tag = "agent-server",
     params(("assistant_id" = String, Path)),
     responses(
-        (status = 200, description = "The assistant", body = Vec<AgentServerAssistant>),
+        (status = 200, description = "The assistant", body = Vec<AgentServerAssistant>, example = json!([{
+            "assistant_id": "fe096781-5601-53d2-b2f6-0d3403f7e9ca", "graph_id": "agent", "name": "agent", "description": null,
+            "config": {}, "context": {}, "metadata": {"created_by": "system"}, "version": 1,
+            "created_at": "2026-01-31T12:00:00.000000+00:00"
+        }])),
         (status = 404, description = "`assistant_not_found`"),
     ),
 )]
@@ -115,7 +123,10 @@ pub async fn list_versions(State(app): State<Arc<App>>, ids: PathIds, call: Plai
     get, path = "/assistants/{assistant_id}/schemas", operation_id = "agent_server_get_schemas", tag = "agent-server",
     params(("assistant_id" = String, Path)),
     responses(
-        (status = 200, description = "None", body = AgentServerSchemas),
+        (status = 200, description = "None", body = AgentServerSchemas, example = json!({
+            "graph_id": "agent", "input_schema": null, "output_schema": null, "state_schema": null, "config_schema": null,
+            "context_schema": null
+        })),
         (status = 404, description = "`assistant_not_found`"),
     ),
 )]
