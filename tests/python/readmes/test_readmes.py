@@ -36,6 +36,7 @@ BOOKS = {
         "docs/guides/memory.md",
         "docs/guides/search.md",
         "docs/guides/drive.md",
+        "docs/guides/agent-server.md",
         "docs/guides/sandboxes.md",
         "docs/guides/snapshots.md",
         "docs/guides/native-client.md",
