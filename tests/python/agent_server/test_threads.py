@@ -3,7 +3,12 @@
 from typing import Any
 
 import pytest
-from langgraph_sdk.errors import BadRequestError, ConflictError, NotFoundError
+from langgraph_sdk.errors import (
+    BadRequestError,
+    ConflictError,
+    NotFoundError,
+    UnprocessableEntityError,
+)
 
 from agent_server.wire import WireDriver, sdk
 from equivalence import graphs
@@ -73,3 +78,18 @@ def test_a_thread_that_asks_shows_its_question(saver: Any, server: Server, api_k
     assert row["extracted"]["first"] == "in"
     assert row["extracted"]["question"] == thread["interrupts"]
     driver.close()
+
+
+def test_graphs_that_threads_name_are_assistants(server: Server, api_key: str) -> None:
+    client = sdk(server, api_key)
+    client.threads.create(thread_id="t", graph_id="agent")
+    (agent,) = client.assistants.search(graph_id="agent", metadata={"created_by": "system"})
+    assert agent["assistant_id"] == "fe096781-5601-53d2-b2f6-0d3403f7e9ca"
+    assert client.assistants.get(agent["assistant_id"]) == agent
+    assert client.assistants.count() == 1
+    assert client.assistants.get_schemas(agent["assistant_id"])["graph_id"] == "agent"
+    assert len(client.assistants.get_versions(agent["assistant_id"])) == 1
+    with pytest.raises(UnprocessableEntityError, match="has no graph"):
+        client.assistants.get_graph(agent["assistant_id"])
+    with pytest.raises(NotFoundError, match="not found"):
+        client.assistants.get("none")
