@@ -168,8 +168,8 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let outside: Outside = outside.into();
-        let Outside { issuers, embedder, browsers, .. } = outside;
+        let Outside { issuers, embedder, browsers, agentrail_other_user, no_agent_server } =
+            outside.into();
         let Settings { memory, retention_interval, rates, busy_for, .. } = settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
@@ -185,8 +185,7 @@ impl App {
         let quotas = Arc::new(Quotas::load(of_noun(), Arc::clone(&clock), rates).await?);
         let settings_of = NamespaceSettings::load(of_noun(), Arc::clone(&clock));
         let namespace_settings = Arc::new(settings_of.await?);
-        let declared = Arc::clone(&namespace_settings);
-        let walks = WordWalks::new(of_noun(), declared, Arc::clone(&clock));
+        let walks = WordWalks::new(of_noun(), Arc::clone(&namespace_settings), Arc::clone(&clock));
         let refusals = Refusals::new(of_noun(), Arc::clone(&clock), settings.audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
@@ -236,8 +235,8 @@ impl App {
             uploads: Uploads::new(of_noun(), Arc::clone(&quotas), Arc::clone(&clock)),
             drive: DriveFiles::new(of_noun(), Arc::clone(&items), Arc::clone(&clock)),
             browsers,
-            agentrail_other_user: outside.agentrail_other_user,
-            no_agent_server: outside.no_agent_server,
+            agentrail_other_user,
+            no_agent_server,
             items,
             sessions: Sessions::new(
                 of_noun(),
