@@ -132,22 +132,16 @@ impl Authenticator {
 
     /// What every request has to pass, whatever it asks for.
     ///
-    /// `pages`: origins of front ends that may call a server without keys, too.
-    ///
     /// # Errors
     /// Without keys: requests that a local program did not make on its own account.
-    pub fn admit<'a>(
-        &self,
-        pages: &[String],
-        visit: impl FnOnce() -> Visit<'a>,
-    ) -> Result<(), Refusal> {
+    pub fn admit<'a>(&self, visit: impl FnOnce() -> Visit<'a>) -> Result<(), Refusal> {
         if self.is_outdated() || !self.is_keyless() {
             return if self.is_outdated() { Err(Refusal::Stale) } else { Ok(()) };
         }
         if !self.listen.ip().is_loopback() {
             return Err(Refusal::Unauthorized("the server has no key and is not local"));
         }
-        loopback::check(&visit(), self.listen, pages)
+        loopback::check(&visit(), self.listen)
     }
 
     /// Who holds this key or token; without a key in the server and in the request, the local user.

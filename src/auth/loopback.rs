@@ -17,6 +17,8 @@ pub struct Visit<'a> {
     pub fetch_sites: Vec<&'a [u8]>,
     /// Whether there is a header that proxies add.
     pub forwarded: bool,
+    /// Origins of front ends that the person who starts the server has named.
+    pub pages: &'a [String],
 }
 
 /// What proxies, tunnels and content networks add, in lower case: where a request came from, or that it came through them.
@@ -50,11 +52,9 @@ pub fn is_of_proxy(name: &str) -> bool {
     OF_PROXIES.contains(&name) || PREFIXES_OF_PROXIES.iter().any(|it| name.starts_with(it))
 }
 
-/// `pages`: origins of front ends that the person who starts the server has named.
-///
 /// # Errors
 /// The reason why a server without keys does not answer this request.
-pub fn check(visit: &Visit<'_>, listen: SocketAddr, pages: &[String]) -> Result<(), Refusal> {
+pub fn check(visit: &Visit<'_>, listen: SocketAddr) -> Result<(), Refusal> {
     let own = |host: &[u8]| std::str::from_utf8(host).is_ok_and(|it| is_own(it, listen.port()));
     if visit.hosts.is_empty() || !visit.hosts.iter().all(|host| own(host)) {
         return Err(Refusal::ForbiddenHost);
@@ -63,7 +63,7 @@ pub fn check(visit: &Visit<'_>, listen: SocketAddr, pages: &[String]) -> Result<
     let local = |site: &[u8]| site == b"same-origin" || site == b"none";
     let from_here = visit.origins.iter().all(|origin| same(origin))
         && visit.fetch_sites.iter().all(|site| local(site));
-    let is_named = |origin: &&[u8]| pages.iter().any(|it| it.as_bytes() == *origin);
+    let is_named = |origin: &&[u8]| visit.pages.iter().any(|it| it.as_bytes() == *origin);
     let from_page = matches!(&visit.origins[..], [origin] if is_named(origin));
     if !from_here && !from_page {
         return Err(Refusal::ForbiddenOrigin);
@@ -95,7 +95,7 @@ mod tests {
     fn answer(host: &[u8], change: impl FnOnce(&mut Visit<'static>)) -> Result<(), Refusal> {
         let mut visit = Visit { hosts: vec![host.to_vec().leak()], ..Visit::default() };
         change(&mut visit);
-        check(&visit, LISTEN, &[])
+        check(&visit, LISTEN)
     }
 
     #[test]
@@ -117,7 +117,7 @@ mod tests {
         for host in foreign {
             assert_eq!(answer(host.as_bytes(), |_| ()), Err(Refusal::ForbiddenHost), "{host}");
         }
-        assert_eq!(check(&Visit::default(), LISTEN, &[]), Err(Refusal::ForbiddenHost));
+        assert_eq!(check(&Visit::default(), LISTEN), Err(Refusal::ForbiddenHost));
         let two = answer(b"localhost:7070", |visit| visit.hosts.push(b"evil.test"));
         assert_eq!(two, Err(Refusal::ForbiddenHost));
     }
@@ -144,15 +144,16 @@ mod tests {
             hosts: vec![b"localhost:7070"],
             origins: origins.iter().map(|it| it.as_bytes()).collect(),
             fetch_sites: vec![b"cross-site"],
+            pages: &pages,
             ..Visit::default()
         };
-        assert_eq!(check(&visit(&["http://localhost:3000"]), LISTEN, &pages), Ok(()));
+        assert_eq!(check(&visit(&["http://localhost:3000"]), LISTEN), Ok(()));
         for other in [&["http://localhost:3001"][..], &[], &["http://localhost:3000", "null"]] {
-            let refused = check(&visit(other), LISTEN, &pages);
+            let refused = check(&visit(other), LISTEN);
             assert_eq!(refused, Err(Refusal::ForbiddenOrigin), "{other:?}");
         }
         let forwarded = Visit { forwarded: true, ..visit(&["http://localhost:3000"]) };
-        assert_eq!(check(&forwarded, LISTEN, &pages), Err(Refusal::ForbiddenForwarding));
+        assert_eq!(check(&forwarded, LISTEN), Err(Refusal::ForbiddenForwarding));
     }
 
     #[test]

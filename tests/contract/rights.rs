@@ -283,7 +283,7 @@ pub async fn a_plain_server_stops_once_its_database_is_encrypted(h: Harness) {
     let authenticator =
         Authenticator::load(credentials, Arc::new(Clock::System), listen, Issuers::default());
     let authenticator = authenticator.await.unwrap();
-    let admitted = || authenticator.admit(&[], || -> Visit<'_> { unreachable!("there is a key") });
+    let admitted = || authenticator.admit(|| -> Visit<'_> { unreachable!("there is a key") });
     admitted().unwrap();
     let encrypting = storage::open(&beginning(&h)).await.unwrap();
     let others = encrypting.count_other_servers().await.unwrap();

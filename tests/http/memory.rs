@@ -112,7 +112,7 @@ impl Memory {
         }
     }
 
-    fn views(&self, caller: &Caller) -> Vec<View> {
+    pub fn views(&self, caller: &Caller) -> Vec<View> {
         let commits = self.commits.lock().unwrap();
         let mut views = Vec::new();
         for ((_, thread), commits) in commits.iter().filter(|((it, _), _)| *it == caller.tenant) {
@@ -264,12 +264,7 @@ impl CheckpointStorage for Memory {
         thread_id: &ThreadId,
         among: &[CheckpointNs],
     ) -> Result<Vec<String>> {
-        self.called("list_checkpoint_namespaces")?;
-        let views = self.views(caller);
-        let has = |ns: &&CheckpointNs| {
-            views.iter().any(|it| it.thread_id == thread_id.as_str() && it.ns == ns.as_str())
-        };
-        Ok(among.iter().filter(has).map(|it| it.as_str().to_owned()).collect())
+        self.namespaces(caller, thread_id, among)
     }
 
     async fn delete_for_runs(&self, _: &Caller, run_ids: &[String]) -> Result<()> {

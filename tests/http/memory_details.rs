@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::names::{CheckpointNs, ThreadId};
 use threadkeep::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
 };
@@ -78,5 +79,22 @@ impl RunStateStorage for Memory {
 
     async fn put_run_states(&self, _: &str, _: &[(SeenThread, RunState)]) -> Result<()> {
         Ok(())
+    }
+}
+
+impl Memory {
+    /// Those of these namespaces that have a checkpoint.
+    pub fn namespaces(
+        &self,
+        caller: &Caller,
+        thread_id: &ThreadId,
+        among: &[CheckpointNs],
+    ) -> Result<Vec<String>> {
+        self.called("list_checkpoint_namespaces")?;
+        let views = self.views(caller);
+        let has = |ns: &&CheckpointNs| {
+            views.iter().any(|it| it.thread_id == thread_id.as_str() && it.ns == ns.as_str())
+        };
+        Ok(among.iter().filter(has).map(|it| it.as_str().to_owned()).collect())
     }
 }

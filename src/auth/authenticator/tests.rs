@@ -71,7 +71,7 @@ async fn the_first_key_ends_the_keyless_mode_and_what_was_made_in_it() {
 async fn without_keys_nothing_is_answered_on_an_address_that_others_reach() {
     let bench = Bench::new("0.0.0.0:1", vec![]).await;
     assert!(bench.authenticator.is_unprotected());
-    assert!(bench.authenticator.admit(&[], Visit::default).is_err());
+    assert!(bench.authenticator.admit(Visit::default).is_err());
 }
 
 #[tokio::test]

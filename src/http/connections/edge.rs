@@ -69,7 +69,7 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
     if let Some(field) = too_large(&request) {
         return head_too_large(field).into_response();
     }
-    if let Err(refusal) = app.authenticator.admit(&app.browsers.cors_origins, || visit(&request)) {
+    if let Err(refusal) = app.authenticator.admit(|| visit(app, &request)) {
         return Problem::from(refusal).into_response();
     }
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
@@ -159,7 +159,7 @@ fn method_name(method: &Method) -> &'static str {
     }
 }
 
-fn visit(request: &Request) -> Visit<'_> {
+fn visit<'a>(app: &'a App, request: &'a Request) -> Visit<'a> {
     let headers = request.headers();
     let all = |name: HeaderName| headers.get_all(name).iter().map(HeaderValue::as_bytes).collect();
     let mut hosts: Vec<&[u8]> = all(header::HOST);
@@ -169,5 +169,6 @@ fn visit(request: &Request) -> Visit<'_> {
         origins: all(header::ORIGIN),
         fetch_sites: all(HeaderName::from_static("sec-fetch-site")),
         forwarded: headers.keys().any(|name| is_of_proxy(name.as_str())),
+        pages: &app.browsers.cors_origins,
     }
 }
