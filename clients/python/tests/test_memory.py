@@ -266,6 +266,28 @@ def test_threads_are_bounded_and_the_oldest_is_forgotten(monkeypatch: pytest.Mon
     assert [kept.generation(f"t{n}") for n in range(5)] == [None, None, "g", "g", "g"]
 
 
+def test_what_goes_on_from_before_a_restore_is_of_the_generation_of_then() -> None:
+    kept = Memory(0)
+    one, two, three, four = (("", name) for name in ("1", "2", "3", "4"))
+    kept.learn("t", "before")
+    kept.touch("t", [(one, True), (two, True)])
+    assert kept.generation_for("t", [(one, two)]) == "before"
+    kept.learn("t", "after")
+    assert kept.generation_for("t", [(None, four)]) == "after"
+    assert kept.generation_for("t", [(None, four), (two, three)]) == "before"
+    assert kept.generation_for("t", [(three, four)]) == "before", "what follows it, too"
+    assert kept.generation_for("t", [(("n", "2"), ("n", "3"))]) == "after"
+    kept.seen("t", [two, ("n", "3")])
+    assert kept.generation_for("t", [(two, ("", "5"))]) == "after"
+    assert kept.generation_for("t", [(three, ("", "5"))]) == "before"
+    many = [(("", f"many {n}"), True) for n in range(3 * memory.TOUCHES_MAX)]
+    kept.touch("t", many)
+    kept.learn("t", "later")
+    kept.touch("t", many)
+    kept.learn("t", "last")
+    assert len(kept._threads["t"].former) <= memory.FORMER_MAX
+
+
 def test_more_writes_than_are_noted_count_as_a_disturbance() -> None:
     kept = Memory(1000)
     mark = kept.begin_read("t")

@@ -126,6 +126,26 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect((await log()).slice(0, recorded.length + 1)).toEqual([...recorded, "third"]);
   });
 
+  it.each(KINDS)(
+    "a run under way is refused where others read with its saver: %s",
+    async (kind) => {
+      const log = async () =>
+        (await chain(kind, saver).getState(config("t"))).values.log as unknown[];
+      await chain(kind, saver).invoke({ log: ["first"] }, config("t"));
+      await client.snapshots.take({ snapshotId: "s", threads: ["t"] });
+      const recorded = await log();
+      const running = interrupted(kind, saver, async () => {
+        await client.snapshots.restore("s");
+        expect(await log()).toEqual(recorded);
+      });
+      const sync = { ...config("t"), durability: "sync" as const };
+      await expect(running.invoke({ log: ["second"] }, sync)).rejects.toThrow(ThreadRestoredError);
+      expect(await log()).toEqual(recorded);
+      await chain(kind, saver).invoke({ log: ["third"] }, config("t"));
+      expect((await log()).slice(0, recorded.length + 1)).toEqual([...recorded, "third"]);
+    },
+  );
+
   it("the old saver cannot write until it has read", async () => {
     const graph = chain("delta", saver);
     await graph.invoke({ log: ["first"] }, config("t"));

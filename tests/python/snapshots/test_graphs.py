@@ -123,6 +123,26 @@ async def test_a_run_under_way_cannot_write_to_a_restored_thread(
         assert (await _told_of_log(saver, kind))[: len(recorded) + 1] == [*recorded, "third"]
 
 
+@pytest.mark.parametrize("kind", graphs.KINDS)
+def test_a_run_under_way_is_refused_where_others_read_with_its_saver(
+    client: Client, saver: ThreadkeepSaver, kind: str
+) -> None:
+    graphs.chain(kind, saver).invoke({"log": ["first"]}, config("t"))
+    client.snapshots.take("s", threads=["t"])
+    recorded = graphs.chain(kind, saver).get_state(config("t")).values["log"]
+
+    def restore_and_read() -> None:
+        client.snapshots.restore("s")
+        assert graphs.chain(kind, saver).get_state(config("t")).values["log"] == recorded
+
+    running = graphs.interrupted(kind, saver, restore_and_read)
+    with pytest.raises(ThreadRestoredError):
+        running.invoke({"log": ["second"]}, config("t"), durability="sync")
+    assert graphs.chain(kind, saver).get_state(config("t")).values["log"] == recorded
+    third = graphs.chain(kind, saver).invoke({"log": ["third"]}, config("t"))
+    assert third["log"][: len(recorded) + 1] == [*recorded, "third"]
+
+
 def test_the_old_saver_cannot_write_until_it_has_read(
     client: Client, saver: ThreadkeepSaver
 ) -> None:

@@ -63,6 +63,8 @@ export interface Op {
   values: Value[];
   checkpointNs: string;
   checkpointId: string;
+  /** The id of the checkpoint that it goes on from: a put's parent, or that of the writes. */
+  basedOn: string | undefined;
   isPut: boolean;
   sizeBytes: number;
 }
@@ -128,7 +130,8 @@ export async function checkpointOp(serde: Serializer, put: Put): Promise<Op> {
     body.carried = await Promise.all(carried.map((version) => parts.value(version, values, false)));
   }
   const sizeBytes = body.skeleton.length + metadataText.length;
-  return parts.op({ checkpoint: body }, checkpointId, { isPut: true, sizeBytes });
+  const basedOn = target.checkpointId;
+  return parts.op({ checkpoint: body }, checkpointId, { basedOn, isPut: true, sizeBytes });
 }
 
 export interface PutWrites {
@@ -164,7 +167,8 @@ export async function writesOp(serde: Serializer, put: PutWrites): Promise<Op | 
   };
   if (writes.length === 0) return undefined;
   const sizeBytes = put.taskPath.length;
-  return parts.op({ writes: body }, checkpointId, { isPut: false, sizeBytes });
+  const about = { basedOn: checkpointId, isPut: false, sizeBytes };
+  return parts.op({ writes: body }, checkpointId, about);
 }
 
 /** Serializes the values of one operation and keeps the large ones apart. */
@@ -208,13 +212,14 @@ class Parts {
   op(
     body: Schemas["CommitOp"],
     checkpointId: string,
-    about: { isPut: boolean; sizeBytes: number },
+    about: Pick<Op, "basedOn" | "isPut" | "sizeBytes">,
   ): Op {
     return {
       body,
       values: this.#values,
       checkpointNs: this.#checkpointNs,
       checkpointId,
+      basedOn: about.basedOn,
       isPut: about.isPut,
       sizeBytes: about.sizeBytes + this.#sizeBytes + 300,
     };

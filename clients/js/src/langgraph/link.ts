@@ -238,7 +238,7 @@ export class Link {
       try {
         if (!isPut) {
           puts += 1;
-          await this.#putParts(threadId, sent.inParts, deadline);
+          await this.#putParts(threadId, ops, sent.inParts, deadline);
           isPut = true;
         }
         const answer = await this.#sendCommit(threadId, ops, deadline);
@@ -263,19 +263,28 @@ export class Link {
   }
 
   /** Has the commit name what is put here. */
-  async #putParts(threadId: string, values: readonly Value[], deadline: Deadline): Promise<void> {
+  async #putParts(
+    threadId: string,
+    ops: readonly Op[],
+    values: readonly Value[],
+    deadline: Deadline,
+  ): Promise<void> {
     if (values.length === 0) return;
     const data = values.map((value) => value.data);
-    const named = await parts.putAll(this.#terms(threadId), data, this.#call(deadline, true));
+    const named = await parts.putAll(this.#terms(threadId, ops), data, this.#call(deadline, true));
     for (const [at, { entry }] of values.entries()) {
       entry.data = named[at] ?? null;
     }
   }
 
-  #terms(threadId: string): parts.Terms {
+  #terms(threadId: string, ops: readonly Op[]): parts.Terms {
+    const based = ops.map(({ checkpointNs: ns, checkpointId, basedOn }) => ({
+      key: keyOf(ns, checkpointId),
+      basedOn: basedOn === undefined ? undefined : keyOf(ns, basedOn),
+    }));
     return {
       thread_id: threadId,
-      generation: this.memory.generation(threadId),
+      generation: this.memory.generationFor(threadId, based),
       fence: this.leases.fence(threadId),
     };
   }
@@ -286,7 +295,7 @@ export class Link {
     deadline: Deadline,
   ): Promise<AnswerOf<typeof COMMIT>> {
     const body: Body<typeof COMMIT> = {
-      ...this.#terms(threadId),
+      ...this.#terms(threadId, ops),
       writer: this.#writer,
       ops: ops.map((op) => op.body),
     };

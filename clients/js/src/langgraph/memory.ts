@@ -12,6 +12,7 @@ import type { Chain, Key } from "./history.js";
 const THREADS_MAX = 10_000;
 const CHANNELS_MAX = 256;
 const TOUCHES_MAX = 256;
+const FORMER_MAX = 2 * TOUCHES_MAX;
 export const ANSWER_MS_MAX = 60_000;
 
 /** A checkpoint that was written, and whether it was put (else writes were added to it). */
@@ -20,9 +21,19 @@ export interface Touch {
   isPut: boolean;
 }
 
-/** What is known of one thread. `touched` are the checkpoints written last, `touches` counts. */
+/** The checkpoint of an operation, and the one that it goes on from. */
+export interface Based {
+  key: Key;
+  basedOn: Key | undefined;
+}
+
+/**
+ * What is known of one thread. `touched` are the checkpoints written last, `touches` counts. `former` are checkpoints that were written
+ * before a restore and not read since, with the generation of then: a run that is still under way goes on from them.
+ */
 class ThreadMemory {
   generation: string | undefined;
+  readonly former = new Map<Key, string>();
   channels = new Set<string>();
   readonly touched: Touch[] = [];
   touches = 0;
@@ -77,12 +88,42 @@ export class Memory {
     return this.#threads.get(threadId)?.generation;
   }
 
+  /**
+   * The generation in which operations are meant. One that goes on from before a restore is of then, and so is what follows it.
+   */
+  generationFor(threadId: string, ops: readonly Based[]): string | undefined {
+    const known = this.#threads.get(threadId);
+    if (!known?.former.size) return known?.generation;
+    let { generation } = known;
+    for (const { key, basedOn } of ops) {
+      const former = basedOn === undefined ? undefined : known.former.get(basedOn);
+      if (former === undefined) continue;
+      known.former.set(key, former);
+      generation = former;
+    }
+    return generation;
+  }
+
   /** Note a generation from an answer. Another one than before: the thread was restored. */
   learn(threadId: string, generation: string | undefined): void {
     const known = this.#known(threadId);
     if (known.generation === generation) return;
-    if (known.generation !== undefined) this.dropAnswers(threadId);
+    if (known.generation !== undefined) {
+      this.dropAnswers(threadId);
+      for (const { key } of known.touched) known.former.set(key, known.generation);
+      for (const oldest of known.former.keys()) {
+        if (known.former.size <= FORMER_MAX) break;
+        known.former.delete(oldest);
+      }
+    }
     known.generation = generation;
+  }
+
+  /** Checkpoints were read: whoever goes on from them knows the thread as it is now. */
+  seen(threadId: string, keys: Iterable<Key>): void {
+    const former = this.#threads.get(threadId)?.former;
+    if (!former?.size) return;
+    for (const key of keys) former.delete(key);
   }
 
   /** The channels whose history was asked for. */

@@ -50,6 +50,7 @@ export class Get {
       this.#memory.dropAnswers(threadId);
       return undefined;
     }
+    this.#memory.seen(threadId, [keyOf(view.checkpointNs, view.checkpointId)]);
     const target = { parentId: view.parentId, bases: basesOf(view.raw), channels };
     this.#walk.keep(answer, [view.checkpointNs, view.checkpointId, target]);
     return view;
@@ -176,6 +177,10 @@ export class List {
   /** The checkpoints of a page. */
   views(answer: AnswerOf<"/v1/checkpoints/list">): View[] {
     const views = listIn(answer, "checkpoints").map((raw) => new View(raw));
+    if (this.threadId !== undefined) {
+      const keys = views.map((view) => keyOf(view.checkpointNs, view.checkpointId));
+      this.#memory.seen(this.threadId, keys);
+    }
     if (views.length > 0) this.#keep(views, answer);
     const cursor = optionalTextIn(answer, "next_cursor");
     if (cursor !== undefined && cursor === this.#body?.cursor) {

@@ -60,7 +60,8 @@ class Value(NamedTuple):
 class Op(NamedTuple):
     """One operation of a commit, packed but for its large values, and its checkpoint.
 
-    `texts` go before, between and behind the values. `size_bytes` is that of the whole.
+    `texts` go before, between and behind the values. `size_bytes` is that of the whole. `based_on`
+    is the id of the checkpoint that it goes on from: a put's parent, or that of the writes.
     """
 
     texts: tuple[bytes, ...]
@@ -69,6 +70,7 @@ class Op(NamedTuple):
     checkpoint_id: str
     is_put: bool
     size_bytes: int
+    based_on: str | None
 
 
 def target_of(config: RunnableConfig) -> Target:
@@ -148,7 +150,8 @@ def checkpoint_op(
             for channel, version in checkpoint["channel_versions"].items()
             if channel in values and channel not in new_versions
         ]
-    return parts.op({"checkpoint": body}, checkpoint["id"], is_put=True)
+    about = (checkpoint["id"], target.checkpoint_id)
+    return parts.op({"checkpoint": body}, about, is_put=True)
 
 
 def writes_op(
@@ -175,7 +178,8 @@ def writes_op(
         "seq": seq,
         "writes": entries,
     }
-    return parts.op({"writes": body}, target.checkpoint_id, is_put=False)
+    about = (target.checkpoint_id, target.checkpoint_id)
+    return parts.op({"writes": body}, about, is_put=False)
 
 
 def commit_body(
@@ -239,13 +243,15 @@ class _Parts:
         _check_size(channel, data)
         return {"channel": channel, "tag": tag, "data": self._data("w", channel, data, True)}
 
-    def op(self, body: Mapping[str, Any], checkpoint_id: str, *, is_put: bool) -> Op:
-        """The operation. Raises InvalidError for what cannot be packed."""
+    def op(self, body: Mapping[str, Any], about: tuple[str, str | None], *, is_put: bool) -> Op:
+        """The operation; `about` has its checkpoint and what it goes on from. Raises InvalidError
+        for what cannot be packed."""
+        checkpoint_id, based_on = about
         text = packed(body)
         size = len(text) + sum(len(value.data) for value in self._values)
         texts = tuple(text.split(_GAP_PACKED)) if self._values else (text,)
         values = tuple(self._values)
-        return Op(texts, values, self._checkpoint_ns, checkpoint_id, is_put, size)
+        return Op(texts, values, self._checkpoint_ns, checkpoint_id, is_put, size, based_on)
 
     def _data(self, kind: str, channel: str, data: bytes, is_stored: bool) -> bytes:
         if len(data) < BYTES_MIN:

@@ -26,6 +26,7 @@ from threadkeep.langgraph.decode import View, reading_answer
 from threadkeep.langgraph.differences import DoesNotFitError
 from threadkeep.langgraph.encode import Op, commit_body, packed
 from threadkeep.langgraph.exchange import Exchange, Packed
+from threadkeep.langgraph.history import Key
 from threadkeep.langgraph.leases import SECONDS, Leases
 from threadkeep.langgraph.memory import Memory
 from threadkeep.langgraph.steps import Deadline, Step, Steps, afinish, finish
@@ -172,7 +173,7 @@ class Link:
         named: list[bytes] | None = None
         puts, is_whole = 0, False
         while True:
-            terms = self._terms(thread_id)
+            terms = self._terms(thread_id, ops)
             try:
                 if named is None:
                     puts += 1
@@ -265,10 +266,10 @@ class Link:
         held.update(found)
         return view
 
-    def _terms(self, thread_id: str) -> dict[str, Any]:
+    def _terms(self, thread_id: str, ops: Sequence[Op]) -> dict[str, Any]:
         """The conditions of a write on its thread."""
         terms = {
-            "generation": self.memory.generation(thread_id),
+            "generation": self.memory.generation_for(thread_id, map(_keys_of, ops)),
             "fence": self.leases.fence(thread_id),
         }
         return {name: value for name, value in terms.items() if value is not None}
@@ -287,6 +288,12 @@ class Link:
             raise ProtocolError("the answer to a commit has no generation")
         self.memory.learn(thread_id, generation)
         self.exchange.acknowledged(thread_id, sent)
+
+
+def _keys_of(op: Op) -> tuple[Key | None, Key]:
+    """The checkpoint that it goes on from, and its own."""
+    based_on = None if op.based_on is None else (op.checkpoint_ns, op.based_on)
+    return based_on, (op.checkpoint_ns, op.checkpoint_id)
 
 
 def _in_parts(view: View) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from threadkeep.langgraph.history import Chain, Key
 THREADS_MAX = 10_000
 CHANNELS_MAX = 256
 TOUCHES_MAX = 256
+FORMER_MAX = 2 * TOUCHES_MAX
 ANSWER_SECONDS_MAX = 60.0
 
 Touch = tuple[Key, bool]
@@ -30,12 +31,15 @@ Slot = tuple[str, str, int]
 
 
 class ThreadMemory:
-    """What is known of one thread. `touched` are the checkpoints written last, `touches` counts."""
+    """What is known of one thread. `touched` are the checkpoints written last, `touches` counts.
+    `former` are checkpoints that were written before a restore and not read since, with the
+    generation of then: a run that is still under way goes on from them."""
 
-    __slots__ = ("channels", "generation", "touched", "touches")
+    __slots__ = ("channels", "former", "generation", "touched", "touches")
 
     def __init__(self) -> None:
         self.generation: str | None = None
+        self.former: dict[Key, str] = {}
         self.channels: dict[str, None] = {}
         self.touched: deque[Touch] = deque(maxlen=TOUCHES_MAX)
         self.touches = 0
@@ -95,6 +99,20 @@ class Memory:
         known = self._threads.get(thread_id)
         return known.generation if known is not None else None
 
+    def generation_for(self, thread_id: str, ops: Iterable[tuple[Key | None, Key]]) -> str | None:
+        """The generation in which operations are meant; of each the key that it goes on from and
+        its own. One that goes on from before a restore is of then, and so is what follows it."""
+        known = self._threads.get(thread_id)
+        if known is None or not known.former:
+            return self.generation(thread_id)
+        with self._lock:
+            generation = known.generation
+            for based_on, key in ops:
+                former = known.former.get(based_on) if based_on is not None else None
+                if former is not None:
+                    known.former[key] = generation = former
+            return generation
+
     def learn(self, thread_id: str, generation: str | None) -> None:
         """Note a generation from an answer. Another one than before: the thread was restored."""
         with self._lock:
@@ -103,7 +121,19 @@ class Memory:
                 return
             if known.generation is not None:
                 self._drop_answers(thread_id)
+                known.former.update((key, known.generation) for key, _ in known.touched)
+                while len(known.former) > FORMER_MAX:
+                    del known.former[next(iter(known.former))]
             known.generation = generation
+
+    def seen(self, thread_id: str, keys: Iterable[Key]) -> None:
+        """Checkpoints were read: whoever goes on from them knows the thread as it is now."""
+        known = self._threads.get(thread_id)
+        if known is None or not known.former:
+            return
+        with self._lock:
+            for key in keys:
+                known.former.pop(key, None)
 
     def channels(self, thread_id: str) -> list[str]:
         """The channels whose history was asked for."""

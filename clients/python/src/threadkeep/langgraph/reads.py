@@ -49,6 +49,7 @@ class Get:
         if view is None:
             self._memory.drop_answers(thread_id)
             return None
+        self._memory.seen(thread_id, [(view.checkpoint_ns, view.checkpoint_id)])
         with reading_answer():
             targets = {
                 (view.checkpoint_ns, view.checkpoint_id): history.Target(
@@ -156,6 +157,8 @@ class List:
         with reading_answer():
             views = [View(raw) for raw in answer["checkpoints"]]
             if self._thread_id is not None and views:
+                keys = [(view.checkpoint_ns, view.checkpoint_id) for view in views]
+                self._memory.seen(self._thread_id, keys)
                 self._keep(self._thread_id, views, answer)
             cursor = answer.get("next_cursor")
         if cursor is not None and self._body is not None:
