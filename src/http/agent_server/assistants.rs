@@ -252,11 +252,11 @@ pub struct AgentServerAssistant {
     graph_id: String,
     name: String,
     description: Option<String>,
-    #[schema(value_type = Object)]
+    #[schema(value_type = serde_json::Value)]
     config: crate::http::Empty,
-    #[schema(value_type = Object)]
+    #[schema(value_type = serde_json::Value)]
     context: crate::http::Empty,
-    #[schema(value_type = Object)]
+    #[schema(value_type = serde_json::Value)]
     metadata: serde_json::Value,
     version: i64,
     created_at: String,

@@ -89,7 +89,7 @@ pub struct AgentServerInfo {
     langgraph_py_version: &'static str,
     flags: AgentServerFlags,
     host: AgentServerHost,
-    #[schema(value_type = Object)]
+    #[schema(value_type = serde_json::Value)]
     metadata: crate::http::Empty,
     threadkeep: AgentServerImplementation,
 }

@@ -140,7 +140,7 @@ pub struct CheckpointIn {
     /// Absent: the newest.
     checkpoint_id: Option<Text>,
     /// Ids by namespace: what counts where there is no `checkpoint_id`.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<serde_json::Value>)]
     checkpoint_map: Option<HashMap<String, Option<Text>>>,
 }
 

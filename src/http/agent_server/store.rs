@@ -135,7 +135,7 @@ pub struct AgentServerItem {
     namespace: Vec<String>,
     #[schema(value_type = String)]
     key: KeyOut,
-    #[schema(value_type = Object)]
+    #[schema(value_type = serde_json::Value)]
     value: Option<ExactOut>,
     created_at: String,
     updated_at: String,

@@ -159,7 +159,8 @@ with_conditions! {
         sort_order: Option<SortDirection>,
         /// Fields of the threads. Absent or empty: all.
         select: Option<Vec<Text>>,
-        /// Paths by names of the answer's own, such as `values.messages[-1].content`; at most 10.
+        /// An object: paths by names of the answer's own, such as `values.messages[-1].content`; at most 10.
+        #[schema(value_type = Option<serde_json::Value>)]
         extract: Option<BTreeMap<String, String>>,
     }
 }
