@@ -283,7 +283,9 @@ type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 /** The compiler sees to it that every code of the server's document has its class. */
 const BY_CODE: Record<Schemas["ProblemCode"] | "parts_missing", Kind> = {
   malformed_body: InvalidError,
+  bad_request: InvalidError,
   invalid: InvalidError,
+  needs_graph: InvalidError,
   idempotency_mismatch: InvalidError,
   range_not_satisfiable: RangeNotSatisfiableError,
   search_needs_plaintext: SearchNeedsPlaintextError,
@@ -298,6 +300,8 @@ const BY_CODE: Record<Schemas["ProblemCode"] | "parts_missing", Kind> = {
   forbidden_origin: NotGrantedError,
   forbidden_forwarding: NotGrantedError,
   not_found: NotFoundError,
+  run_not_found: NotFoundError,
+  assistant_not_found: NotFoundError,
   file_not_found: NoSuchFileError,
   invalid_path: InvalidError,
   offset_past_end: InvalidError,
@@ -312,6 +316,7 @@ const BY_CODE: Record<Schemas["ProblemCode"] | "parts_missing", Kind> = {
   value_too_large: TooLargeError,
   thread_restored: ThreadRestoredError,
   thread_exists: ThreadExistsError,
+  thread_absent: ConflictError,
   namespace_exists: NamespaceExistsError,
   session_exists: SessionExistsError,
   thread_taken: ThreadTakenError,
