@@ -1,6 +1,7 @@
 //! Tests threads on the wire of the LangGraph Agent Server, over a real engine.
 
 use serde_json::{Value, json};
+use threadkeep::domain::clock::Clock;
 
 use crate::drive_world::World;
 use crate::server::{Answer, JSON};
@@ -208,6 +209,8 @@ async fn a_search_finds_by_what_threads_say_and_sorts_them() {
     ] {
         post(&it, "/threads", json!({"thread_id": thread, "metadata": metadata})).await.ok();
     }
+    // Commits have the time of the server, creations that of the database.
+    it.clock.advance(Clock::System.now() - it.clock.now());
     put(&it, "b", &json!({"title": "waits"}), true).await;
     let find = async |body: Value| ids(&post(&it, "/threads/search", body).await.ok());
     assert_eq!(find(json!({})).await, ["b", "c", "a"]);

@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 OPENAPI = ROOT / "openapi"
 NAVIGATION = Path(__file__).with_name("mkdocs.yml")
+WIRE = "agent-server"
 MARK = "<!-- Written by tests/setup/reference_pages.py. Change the code, then run the script. -->"
 # An error that more operations answer than this has their number instead of their names.
 OPERATIONS_NAMED_MAX = 4
@@ -258,11 +259,36 @@ def routes(_: list[Help]) -> Iterator[str]:
     yield MARK
     yield ""
     yield "Every route, with the permission that it asks for. `/openapi.json` describes bodies and answers; `/docs` of a"
-    yield "running server shows them. [Errors](errors.md) and [limits](limits.md) have pages of their own."
+    yield "running server shows them. [Errors](errors.md), [limits](limits.md) and the calls of [SDKs of"
+    yield "LangGraph](agent-server.md) have pages of their own."
     yield ""
     yield "A permission such as `threads:append` is an action on a noun: `read`, `append` or `write`. `tenant` is a key of the"
     yield "whole tenant. `any` is every key and token; the operation asks for the rest itself. `none` needs no key."
     yield ""
+    for tag, text, rows in _tables():
+        if tag != WIRE:
+            yield f"## {tag.capitalize()}"
+            yield ""
+            yield f"{text.rstrip('.')}."
+            yield ""
+            yield from table(["call", "permission", "what it does"], rows)
+
+
+def wire_routes(_: list[Help]) -> Iterator[str]:
+    yield "# Agent Server API"
+    yield ""
+    yield MARK
+    yield ""
+    for tag, text, rows in _tables():
+        if tag == WIRE:
+            yield f"{text.rstrip('.')}. [The guide](../guides/agent-server.md) says what is shown, and what needs"
+            yield "the graph. Permissions are those of the [HTTP API](http.md)."
+            yield ""
+            yield from table(["call", "permission", "what it does"], rows)
+
+
+def _tables() -> Iterator[tuple[str, str, list[list[str]]]]:
+    """Each tag with its text and the rows of its operations."""
     tags: dict[str, str] = {}
     rows: dict[str, list[list[str]]] = defaultdict(list)
     for method, path, operation, document in operations("openapi", "agentrail"):
@@ -271,13 +297,8 @@ def routes(_: list[Help]) -> Iterator[str]:
         call = f"`{method} {path}`"
         rows[operation["tags"][0]].append([call, code(permission), operation["summary"]])
     for tag, text in tags.items():
-        if not rows[tag]:
-            continue
-        yield f"## {tag.capitalize()}"
-        yield ""
-        yield f"{text.rstrip('.')}."
-        yield ""
-        yield from table(["call", "permission", "what it does"], rows[tag])
+        if rows[tag]:
+            yield tag, text, rows[tag]
 
 
 def errors(_: list[Help]) -> Iterator[str]:
@@ -383,6 +404,7 @@ PAGES: dict[str, Callable[[list[Help]], Iterator[str]]] = {
     "reference/cli.md": command_line,
     "reference/errors.md": errors,
     "reference/http.md": routes,
+    "reference/agent-server.md": wire_routes,
     "reference/limits.md": limits,
     "llms.txt": for_models,
 }
