@@ -8,9 +8,9 @@ use rand::prelude::*;
 use rand::rngs::StdRng;
 use threadkeep::decode::run_state::READ_STATE;
 use threadkeep::domain::checkpoints::checkpoint::{Commit, Op};
-use threadkeep::domain::checkpoints::planner::fold;
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
 use threadkeep::domain::checkpoints::run_states::DerivedRunStates;
-use threadkeep::domain::checkpoints::storage::Outcome;
+use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::Writer;
 use threadkeep::domain::storage::Storage;
@@ -187,6 +187,7 @@ async fn run(h: &Harness, seed: u64) -> BTreeMap<String, Model> {
         let config = threadkeep::storage::StorageConfig { exclusive: false, ..config(h.url()) };
         threadkeep::storage::open(&config).await.unwrap()
     };
+    let queue = GroupCommit::start(Arc::clone(&other) as _, &Arc::new(Clock::System));
     let (here, there) = (now(h).await, after(&other, 0).await);
     let mut models: BTreeMap<String, Model> = BTreeMap::new();
     for _ in 0..COMMITS {
@@ -197,11 +198,9 @@ async fn run(h: &Harness, seed: u64) -> BTreeMap<String, Model> {
             let many = random.random_range(1..4);
             let ops: Vec<Op> = (0..many).map(|_| operation(&mut random, model, writer)).collect();
             let made = Commit { writer: Writer::new(writer).unwrap(), ..commit(&thread, ops) };
-            let storage = if random.random_bool(0.5) { &other } else { &h.storage };
-            let prepared = storage.prepare(&h.caller, made, NEVER).await.unwrap();
-            let (batch, _) = fold(&[&prepared], Clock::System.now());
-            let outcomes = storage.write_batch(&batch).await.unwrap();
-            assert!(matches!(outcomes[..], [Outcome::Done { .. }]), "{outcomes:?}");
+            let (storage, queue) =
+                if random.random_bool(0.5) { (&other, &queue) } else { (&h.storage, &h.queue) };
+            write(&**storage, queue, &h.caller, &made, NEVER).await.unwrap();
             for threads in [&here, &there] {
                 if random.random_bool(0.6) {
                     let seen = shown(threads, &thread).await;
