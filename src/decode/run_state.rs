@@ -4,8 +4,8 @@
 use super::Budget;
 use super::json;
 use super::shown::Json;
-use super::state::{integer, language, sends};
-use super::tasks::{ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME, START, Step, Write};
+use super::state::tasks_of;
+use super::tasks::{ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME, START, Write};
 use super::tasks::{is_output, join};
 use super::values::channels;
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, PendingWrite, View};
@@ -59,8 +59,8 @@ fn is_handled(view: &View, error: &PendingWrite) -> bool {
 /// The task has not ended, and its question is not answered.
 fn is_asking(view: &View, interrupt: &PendingWrite) -> bool {
     let has_ended = of_task(view, &interrupt.task_id).any(|it| is_output(&it.channel));
-    let answers = of_task(view, NULL_TASK).filter(|it| it.channel == RESUME);
-    !has_ended && !answers.into_iter().any(|it| is_later(it, interrupt))
+    let mut answers = of_task(view, NULL_TASK).filter(|it| it.channel == RESUME);
+    !has_ended && !answers.any(|it| is_later(it, interrupt))
 }
 
 /// Another process wrote it, or the same one in a later call: a question comes before its answer.
@@ -89,18 +89,7 @@ fn has_next(
     let names: Vec<String> = names.cloned().collect();
     // No name would mean every channel.
     let all = if names.is_empty() { Vec::new() } else { channels(found, &names, budget) };
-    let sends = sends(view, &skeleton, &all, budget);
-    let values: Vec<(&str, &Json)> = all.iter().map(|it| (it.name.as_str(), &it.shown)).collect();
-    let step = Step {
-        language: language(view, &skeleton),
-        checkpoint_id: &view.id,
-        checkpoint_ns: &view.ns,
-        number: integer(metadata.get("step")).unwrap_or(-1).saturating_add(1),
-        skeleton: &skeleton,
-        values: &values,
-        sends: &sends,
-    };
-    let mut tasks = step.tasks();
+    let mut tasks = tasks_of(view, &skeleton, metadata, &all, budget);
     join(&mut tasks, &view.writes.iter().map(without_value).collect::<Vec<_>>(), true);
     Some(tasks.iter().any(|it| it.result.is_none()))
 }

@@ -44,21 +44,7 @@ pub fn state(
         .unwrap_or_else(|reason| opaque("json", view.metadata.len() as u64, reason));
     let mut all = channels(found, &[], budget);
     let writes = writes(view, budget);
-    let sends = sends(view, &skeleton, &all, budget);
-    let mut tasks = {
-        let values: Vec<(&str, &Json)> =
-            all.iter().map(|it| (it.name.as_str(), &it.shown)).collect();
-        let step = Step {
-            language: language(view, &skeleton),
-            checkpoint_id: &view.id,
-            checkpoint_ns: &view.ns,
-            number: integer(metadata.get("step")).unwrap_or(-1).saturating_add(1),
-            skeleton: &skeleton,
-            values: &values,
-            sends: &sends,
-        };
-        step.tasks()
-    };
+    let mut tasks = tasks_of(view, &skeleton, &metadata, &all, budget);
     join(&mut tasks, &writes, is_live);
     let applied = applied(&tasks, &writes, is_live);
     fold(&mut all, &metadata, &applied, budget);
@@ -71,6 +57,29 @@ pub fn state(
         tasks,
         writes,
     }))
+}
+
+/// The tasks of the step after a checkpoint, by its channels that start tasks; `channels` may have others, too.
+pub(super) fn tasks_of(
+    view: &View,
+    skeleton: &Json,
+    metadata: &Json,
+    channels: &[Channel],
+    budget: &mut Budget,
+) -> Vec<Task> {
+    let sends = sends(view, skeleton, channels, budget);
+    let values: Vec<(&str, &Json)> =
+        channels.iter().map(|it| (it.name.as_str(), &it.shown)).collect();
+    let step = Step {
+        language: language(view, skeleton),
+        checkpoint_id: &view.id,
+        checkpoint_ns: &view.ns,
+        number: integer(metadata.get("step")).unwrap_or(-1).saturating_add(1),
+        skeleton,
+        values: &values,
+        sends: &sends,
+    };
+    step.tasks()
 }
 
 /// Channels that are the graph's own affair.
@@ -151,12 +160,7 @@ fn fold(all: &mut [Channel], metadata: &Json, applied: &[&Write], budget: &mut B
 }
 
 /// What is to be sent in this step.
-pub(super) fn sends(
-    view: &View,
-    skeleton: &Json,
-    all: &[Channel],
-    budget: &mut Budget,
-) -> Vec<Json> {
+fn sends(view: &View, skeleton: &Json, all: &[Channel], budget: &mut Budget) -> Vec<Json> {
     if integer(skeleton.get("v")).is_none_or(|it| it >= FORMAT) {
         let channel = all.iter().find(|it| it.name == PENDING_SENDS);
         let sends = channel.and_then(|it| it.shown.as_list()).unwrap_or_default();
@@ -173,7 +177,7 @@ fn without_arguments(send: &Json) -> Json {
 }
 
 /// Python's versions are texts; where they are numbers, its codec tells.
-pub(super) fn language(view: &View, skeleton: &Json) -> Language {
+fn language(view: &View, skeleton: &Json) -> Language {
     let v = integer(skeleton.get("v")).unwrap_or(FORMAT);
     let has_texts = match skeleton.get("channel_versions") {
         Some(Json::Object(versions)) => versions.iter().any(|(_, it)| it.as_text().is_some()),
@@ -186,7 +190,7 @@ pub(super) fn language(view: &View, skeleton: &Json) -> Language {
     Language::JavaScript
 }
 
-pub(super) fn integer(value: Option<&Json>) -> Option<i64> {
+fn integer(value: Option<&Json>) -> Option<i64> {
     match value? {
         Json::Int(it) => Some(*it),
         _ => None,

@@ -9,19 +9,11 @@ use crate::storage::db::access::Accessible;
 use crate::storage::threads::thread_filter::OwnedThread;
 use crate::storage::tokens::owner_macs::OwnerRow;
 
-/// $1 namespaces, each in a list of its own, $2 tenant, $3 thread.
+/// $1 namespaces, each in a list of its own, $2 tenant, $3 thread, $4 its owner, where only a thread of that owner counts.
 const NAMESPACES: &str = "
 select j.value ->> 0, t.thread_key, t.scope_id, t.owner, t.mac
 {from_each} cross join threads t
-where t.tenant = $2 and t.thread_id = $3
-  and exists (select 1 from checkpoints c
-      where c.tenant = $2 and c.thread_key = t.thread_key and c.ns = j.value ->> 0)";
-
-/// The same for a thread of the owner $4.
-const OWN_NAMESPACES: &str = "
-select j.value ->> 0, t.thread_key, t.scope_id, t.owner, t.mac
-{from_each} cross join threads t
-where t.tenant = $2 and t.thread_id = $3 and t.owner = $4
+where t.tenant = $2 and t.thread_id = $3{owned}
   and exists (select 1 from checkpoints c
       where c.tenant = $2 and c.thread_key = t.thread_key and c.ns = j.value ->> 0)";
 
@@ -38,14 +30,9 @@ pub async fn list_checkpoint_namespaces(
     let names: Vec<[&str; 1]> = among.iter().map(|it| [it.as_str()]).collect();
     let mut binds = vec![json!(names).to_string().as_str().into(), thread.tenant.into()];
     binds.push(thread.thread_id.into());
-    let statement = match thread.owner {
-        None => NAMESPACES,
-        Some(owner) => {
-            binds.push(owner.into());
-            OWN_NAMESPACES
-        }
-    };
-    let statement = engine.dialect().fill(statement);
+    binds.extend(thread.owner.map(Into::into));
+    let owned = if thread.owner.is_some() { " and t.owner = $4" } else { "" };
+    let statement = engine.dialect().fill(&NAMESPACES.replace("{owned}", owned));
     let rows = engine.read_rows(thread.tenant, &statement, &binds).await?;
     if let Some(row) = rows.first() {
         let key = (row.integer(1)?, row.integer(2)?);
