@@ -5,7 +5,7 @@
 
 import type { Schemas } from "./wire/schemas.js";
 
-/** What is known of an error beside its text. */
+/** Details of an error besides its text. */
 export interface ErrorDetails {
   code?: string | undefined;
   status?: number | undefined;
@@ -196,7 +196,7 @@ export class PositionGoneError extends ThreadkeepError {
   static override readonly code = "position_gone";
 }
 
-/** What is asked for was encrypted with a key that has been destroyed: nobody can read it again. */
+/** The content was encrypted with a key that has been destroyed. Nobody can read it again. */
 export class KeyDestroyedError extends ThreadkeepError {
   static override readonly code = "key_destroyed";
 }

@@ -1,4 +1,4 @@
-/** What the native client answers: records of the server's document. Times are dates, sizes bytes. */
+/** Reads the server's answers as records of the native client. Times are dates, sizes are bytes. */
 
 import {
   asIs,
@@ -42,7 +42,7 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   state_updated_at: optionalTime,
 });
 
-/** What was set of a thread, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`. */
+/** The metadata that callers set on a thread, and `graph_id`, `assistant_id` and `user_id` from the metadata of its checkpoints. */
 export type Metadata = Record<string, unknown>;
 
 export type CreatedThread = ReturnType<typeof createdThread>;
@@ -96,7 +96,7 @@ export const threadStorage = recordOf<Schemas["ThreadStorage"]>()("what a thread
 export type Lease = ReturnType<typeof lease>;
 export const lease = recordOf<Schemas["Lease"]>()("a lease", { fence: number, expires_at: time });
 
-/** Who the server takes the caller for. Without `grants` the whole tenant is granted. */
+/** The caller as the server identifies it. Without `grants` it may use the whole tenant. */
 export type Identity = ReturnType<typeof identity>;
 export const identity = recordOf<Schemas["Caller"]>()("a caller", {
   tenant: text,
@@ -128,7 +128,7 @@ export const revokedToken = recordOf<Schemas["RevokedToken"]>()("a revoked token
   token_id: text,
 });
 
-/** What a tenant may have; absent is unlimited. Rates hold on each server. */
+/** The limits of a tenant. An absent limit is unlimited. Rates apply per server. */
 export type Quota = ReturnType<typeof quota>;
 const quota = recordOf<Schemas["Quota"]>()("a quota", {
   bytes_max: optionalNumber,
@@ -138,7 +138,7 @@ const quota = recordOf<Schemas["Quota"]>()("a quota", {
   requests_per_second_per_token: optionalNumber,
 });
 
-/** What a tenant has, as of `measuredAt`. */
+/** The usage of a tenant, measured at `measuredAt`. */
 export type Usage = ReturnType<typeof usage>;
 export const usage = recordOf<Schemas["Usage"]>()("the usage", {
   bytes: number,
@@ -166,7 +166,7 @@ export const auditPage = recordOf<Schemas["AuditEvents"]>()("a page of events", 
   next_cursor: optionalText,
 });
 
-/** What goes by itself. Without `threadId`: of all threads that have no policy of their own. */
+/** A rule that deletes old checkpoints. Without `threadId` it applies to all threads that have no policy of their own. */
 export type RetentionPolicy = ReturnType<typeof retentionPolicy>;
 export const retentionPolicy = recordOf<Schemas["RetentionPolicy"]>()("a policy", {
   keep_interrupted: flag,
@@ -215,7 +215,7 @@ export const retentionDue = recordOf<Schemas["RetentionDue"]>()("how many polici
   policies: number,
 });
 
-/** What an erasure removed: counts of rows. `packs` are objects that leave the object store in the next minutes. */
+/** Counts the rows that an erasure removed. `packs` are objects that the server deletes from the object store in the next minutes. */
 export type ErasureReceipt = ReturnType<typeof erasureReceipt>;
 export const erasureReceipt = recordOf<Schemas["ErasureReceipt"]>()("a receipt", {
   keys: number,

@@ -43,7 +43,7 @@ export interface UpdateThreadOptions extends CallOptions {
   ifVersion?: number | undefined;
 }
 
-/** What threads have to be like; all of it together. */
+/** Conditions of a search. A thread must meet all of them. */
 export interface ThreadConditions extends CallOptions {
   ids?: readonly string[] | undefined;
   /** Ids that begin with it. */

@@ -33,7 +33,7 @@ UNCHANGED: Final = _Unchanged.UNCHANGED
 
 
 class Conditions(TypedDict, total=False):
-    """What threads have to be like; all of it together.
+    """Conditions of a search. A thread must meet all of them.
 
     `metadata` has to be contained: objects field by field, lists and all else as a whole. `q` is a
     part of the title, in small or large letters, or the beginning of the id. Threads stand as one
