@@ -10,7 +10,8 @@ use crate::conditions::{lease, one};
 use crate::delta::replay_view;
 use crate::harness::{Harness, commit, conflict, everything, thread_id, values, writes};
 
-const DAY: i64 = 24 * 3_600 * 1_000_000;
+const HOUR: i64 = 3_600 * 1_000_000;
+const DAY: i64 = 24 * HOUR;
 
 fn request(thread: &str) -> DeleteThread {
     DeleteThread { thread_id: thread_id(thread), generation: None, fence: None }
@@ -198,4 +199,31 @@ pub async fn a_sweep_removes_tombstones_after_a_week(h: Harness) {
     h.storage.sweep(now + 8 * DAY).await.unwrap();
     assert_ne!(h.commit(one("1")).await.unwrap(), generation);
     assert_eq!(lease(&h, "me").await.fence, 1);
+}
+
+/// What a server that lives is still writing is garbage to all others for an hour.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn garbage_is_as_old_as_the_clock_of_the_database_says() {
+    let h = Harness::postgres().await;
+    // A database whose clock is two hours behind the server's.
+    h.sql(
+        "create schema behind;
+         create function behind.clock_timestamp() returns timestamptz language sql volatile
+            as $$ select pg_catalog.clock_timestamp() - interval '2 hours' $$;
+         do $$ begin
+            execute format('alter database %I set search_path = behind, pg_catalog, public', current_database());
+         end $$",
+    )
+    .await;
+    let storage = h.open_with(None, None).await.unwrap();
+    h.sql(
+        "insert into garbage (tenant, thread_key, scope_id, created_at)
+         values ('tenant-a', 1000, 1000, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
+    )
+    .await;
+    let now = Clock::System.now();
+    storage.sweep(now + HOUR / 2).await.unwrap();
+    assert_eq!(h.count("select count(*) from garbage").await, 1);
+    storage.sweep(now + 2 * HOUR).await.unwrap();
+    assert_eq!(h.count("select count(*) from garbage").await, 0);
 }

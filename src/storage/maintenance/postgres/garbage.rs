@@ -2,7 +2,7 @@
 
 use sqlx::Row;
 
-use crate::domain::clock::Micros;
+use crate::domain::clock::{Clock, Micros};
 use crate::domain::tenants::erasure::Receipt;
 use crate::domain::{Error, Result};
 use crate::storage::content::postgres::collect;
@@ -18,8 +18,12 @@ const SLICE_ROWS: i64 = 5_000;
 const DAY: Micros = 24 * 3_600 * 1_000_000;
 
 impl PostgresStorage {
+    /// `now` is by this server's clock. The rows have times of the database's clock, which may be hours off.
     pub(in crate::storage) async fn sweep_expired(&self, now: Micros) -> Result<()> {
         let mut connection = self.pool.get().await?;
+        let text = "select (extract(epoch from clock_timestamp()) * 1000000)::bigint";
+        let of_database: Micros = sqlx::query_scalar(text).fetch_one(&mut *connection).await?;
+        let now = now + of_database - Clock::System.now();
         for (text, age) in [
             ("delete from idempotency where created_at < $1 and tenant is not null", DAY),
             ("delete from thread_tombstones where deleted_at < $1 and tenant is not null", 7 * DAY),
