@@ -72,6 +72,7 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await client.getThread("trip")).toMatchObject({ status: "idle" });
     expect(await found({ status: ["idle", "busy"], sort: "state_updated" })).toEqual(["trip"]);
     expect(await client.threads.count({ status: ["error", "interrupted"] })).toBe(0);
+    expect(await client.threads.count({ status: "idle" })).toBe(1);
     const { thread } = await client.threads.create();
     expect(thread.stateUpdatedAt).toEqual(thread.createdAt);
     expect(thread.threadId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);

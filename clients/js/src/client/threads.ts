@@ -62,8 +62,8 @@ export interface ThreadConditions extends CallOptions {
   createdBefore?: Date | string | undefined;
   updatedAfter?: Date | string | undefined;
   updatedBefore?: Date | string | undefined;
-  /** They stand as one of these. */
-  status?: readonly ThreadStatus[] | undefined;
+  /** They stand as one of these, or as this one. */
+  status?: ThreadStatus | readonly ThreadStatus[] | undefined;
 }
 
 export interface SearchThreadsOptions extends ThreadConditions {
@@ -140,6 +140,6 @@ function conditionsOf(options: ThreadConditions): Body<"/v1/threads/count"> {
     created_before: timeText(options.createdBefore, "createdBefore"),
     updated_after: timeText(options.updatedAfter, "updatedAfter"),
     updated_before: timeText(options.updatedBefore, "updatedBefore"),
-    status: status && [...status],
+    status: typeof status === "string" ? [status] : status && [...status],
   };
 }

@@ -37,7 +37,7 @@ class Conditions(TypedDict, total=False):
 
     `metadata` has to be contained: objects field by field, lists and all else as a whole. `q` is a
     part of the title, in small or large letters, or the beginning of the id. Threads stand as one
-    of `status`. Times are RFC 3339, "after" from then on, "before" without it.
+    of `status`, or as the one status. Times are RFC 3339, "after" from then on, "before" without it.
     """
 
     ids: Sequence[str]
@@ -52,7 +52,7 @@ class Conditions(TypedDict, total=False):
     created_before: str
     updated_after: str
     updated_before: str
-    status: Sequence[ThreadStatus]
+    status: ThreadStatus | Sequence[ThreadStatus]
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,13 @@ def update_body(
 def conditions_body(conditions: Conditions) -> dict[str, Any]:
     """The conditions of a search or a count as they travel."""
     body: dict[str, Any] = dict(conditions)
-    lists = {name: list(body[name]) for name in ("ids", "status") if body.get(name) is not None}
+    lists = {name: _listed(body[name]) for name in ("ids", "status") if body.get(name) is not None}
     return {**body, **lists, "metadata": _json(body.get("metadata"))}
+
+
+def _listed(given: str | Sequence[str]) -> list[str]:
+    """A text alone is one entry, not one for each letter."""
+    return [given] if isinstance(given, str) else list(given)
 
 
 def created_of(answer: dict[str, Any]) -> CreatedThread:
