@@ -10,6 +10,7 @@ mod javascript;
 mod json;
 mod messages;
 mod msgpack;
+pub mod preview;
 mod replay;
 pub mod run_state;
 mod shown;

@@ -83,7 +83,8 @@ pub enum Error {
     SearchNeedsPlaintext { field: &'static str, limit: u64 },
     /// The states of more threads have to be derived than one search may.
     #[error(
-        "the states of more than {limit} threads are still being derived; search again in a moment, or without status"
+        "the states of threads are still being derived, of which a search derives at most {limit}, and for a few seconds; search again in \
+         a moment, or without status"
     )]
     ThreadsIndexing { limit: usize, retry_after: Duration },
     /// A vector would say what is in an encrypted value: none is kept, so none is compared.

@@ -89,7 +89,13 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     if !h.is_sqlite() {
         h.sql("drop function mark_run_stale_29").await;
     }
-    for index in ["threads_stale", "threads_updated", "threads_run_at", "threads_run_state"] {
+    for index in [
+        "threads_leased",
+        "threads_stale",
+        "threads_updated",
+        "threads_run_at",
+        "threads_run_state",
+    ] {
         h.sql(&format!("drop index {index}")).await;
     }
     for column in ["run_state", "run_of", "run_at", "is_stale"] {

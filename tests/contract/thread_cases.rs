@@ -14,6 +14,8 @@ contract! {
         a_search_finds_parts_of_titles_and_beginnings_of_ids
         conditions_narrow_down_together
         pages_of_a_search_neither_skip_nor_repeat
+        a_page_passes_over_as_many_as_are_asked
+        counts_leave_out_what_was_deleted_and_what_snapshots_keep
         a_page_ends_where_metadata_is_many_bytes
         wide_metadata_is_walked_and_counted
         encrypted_details_are_searched_one_by_one;

@@ -11,7 +11,7 @@ use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort, TimeRange};
 use crate::commands::Put;
 use crate::granted_callers::subject;
 use crate::harness::{Harness, commit, masters};
-use crate::snapshot_calls::check_sound;
+use crate::snapshot_calls::{Desk, check_sound, in_place, into};
 use crate::thread_details::{create, details, thread};
 
 pub fn having(metadata: &str) -> ThreadQuery {
@@ -64,6 +64,11 @@ fn metadata_of_all_kinds() -> Vec<String> {
         r#"{"a":"\ud800"}"#,
         r#"{"a":"\u0000"}"#,
         r#"{"a":1180591620717411303424}"#,
+        r#"{"a":0}"#,
+        r#"{"a":-0}"#,
+        r#"{"a":10e-1}"#,
+        r#"{"a":"1.0"}"#,
+        r#"{"x\"y":1,"x.y":"z","$":2,"":3,"[0]":4}"#,
         r#"{"graph_id":"mine"}"#,
         r#"{"graph_id":7}"#,
         &format!(r#"{{"a":"{long}"}}"#),
@@ -112,6 +117,13 @@ pub async fn a_search_finds_by_metadata_as_a_model_does(h: Harness) {
             r#"{"user_id":null}"#,
             r#"{"k1999":1999}"#,
             r#"{"none":1}"#,
+            r#"{"a":0.0}"#,
+            r#"{"a":1e0}"#,
+            r#"{"x\"y":1}"#,
+            r#"{"x.y":"z"}"#,
+            r#"{"$":2,"[0]":4}"#,
+            r#"{"":3}"#,
+            r#"{"x":{"y":"z"}}"#,
             r#"{"graph_id":"\u0000"}"#,
             r#"{"graph_id":"\ud800"}"#,
         ]
@@ -222,6 +234,58 @@ pub async fn pages_of_a_search_neither_skip_nor_repeat(h: Harness) {
             assert!(expected.len() > 9);
         }
     }
+}
+
+pub async fn a_page_passes_over_as_many_as_are_asked(h: Harness) {
+    for number in 0..12 {
+        let kind = if number % 2 == 0 { "even" } else { "odd" };
+        details(&h, &format!("{number:02}"), kind, &format!(r#"{{"kind":"{kind}"}}"#)).await;
+    }
+    for sort in [
+        ThreadSort::Created,
+        ThreadSort::Updated,
+        ThreadSort::StateUpdated,
+        ThreadSort::Status,
+        ThreadSort::ThreadId,
+    ] {
+        for (asked, ascending) in
+            [(everything(), true), (everything(), false), (having(r#"{"kind":"even"}"#), false)]
+        {
+            let whole = ThreadQuery { sort, ascending, ..asked };
+            let all = ids(&h, &whole).await;
+            for offset in [0, 1, 5, 11, 12, 30] {
+                let query = ThreadQuery { limit: 4, offset, ..whole.clone() };
+                let page = h.storage.list_threads(&h.caller, &query).await.unwrap();
+                let found: Vec<String> = page.threads.into_iter().map(|it| it.thread_id).collect();
+                let behind = all.iter().skip(offset);
+                assert_eq!(found, behind.clone().take(4).cloned().collect::<Vec<_>>(), "{query:?}");
+                assert_eq!(page.next.is_some(), behind.count() > 4, "{query:?}");
+            }
+        }
+    }
+}
+
+/// Their metadata is still there.
+pub async fn counts_leave_out_what_was_deleted_and_what_snapshots_keep(h: Harness) {
+    let desk = Desk::on(&h).await;
+    let kept = r#"{"kind":"x"}"#;
+    for id in ["a", "b", "c"] {
+        h.commit(commit(id, vec![Put::new("1").op()])).await.unwrap();
+        details(&h, id, "a title", kept).await;
+    }
+    desk.taken(&h, "s", &["a", "b"]).await;
+    assert_eq!(ids(&h, &having(kept)).await, ["a", "b", "c"]);
+    desk.restore(&h.caller, &into("s", &[("a", "copy")])).await.unwrap();
+    desk.restore(&h.caller, &in_place("s")).await.unwrap();
+    assert_eq!(ids(&h, &having(kept)).await, ["a", "b", "c", "copy"]);
+    // A deletion that its server did not finish.
+    let garbage = "insert into garbage (tenant, thread_key, scope_id, created_at)
+        select tenant, thread_key, scope_id, 9000000000000000 from threads where thread_id = 'c'";
+    h.sql(garbage).await;
+    h.sql("delete from threads where thread_id = 'c'").await;
+    // Four threads, and two in each snapshot: the restore in place keeps what it replaced.
+    assert_eq!(h.count("select count(*) from thread_details").await, 8);
+    assert_eq!(ids(&h, &having(kept)).await, ["a", "b", "copy"]);
 }
 
 pub async fn a_page_ends_where_metadata_is_many_bytes(h: Harness) {

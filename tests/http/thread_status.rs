@@ -1,5 +1,7 @@
 //! Tests the status of threads through the router, on a real engine.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::ownership::{ALL, ANN, BOB, Shared};
@@ -95,4 +97,51 @@ async fn a_lease_makes_a_thread_busy_and_details_move_no_state() {
     assert_eq!(found(&shared, ANN, &newest).await, ["asks"]);
     let newest = json!({"sort": "state_updated", "limit": 1});
     assert_eq!(found(&shared, ANN, &newest).await, ["failed"]);
+}
+
+/// A checkpoint with values in JSON.
+async fn values(shared: &Shared, thread: &str, values: &[(&str, &str, &str)]) {
+    let value = |(channel, tag, data): &(&str, &str, &str)| json!({"channel": channel, "version": 1, "tag": tag, "data": STANDARD.encode(data)});
+    let values: Vec<Value> = values.iter().map(value).collect();
+    let op = json!({"checkpoint": {
+        "checkpoint_id": "1", "metadata": {"step": 1, "source": "loop"}, "values": values,
+        "skeleton": {"v": 4, "channel_versions": {"messages": 1, "todos": 1}, "versions_seen": {}}
+    }});
+    shared.post(ANN, COMMIT, &commit(thread, &[op])).await.ok();
+}
+
+async fn preview(shared: &Shared, who: usize, thread: &str) -> Value {
+    let body = json!({"include": ["preview"], "ids": [thread]});
+    let page = shared.post(who, SEARCH, &body).await.ok().json();
+    page["threads"].get(0).map_or(json!("absent"), |it| it["preview"].clone())
+}
+
+#[tokio::test]
+async fn a_search_shows_in_a_few_words_what_threads_are_about() {
+    let shared = with_one_of_each().await;
+    let messages =
+        r#"[{"type": "human", "content": "Where to?"}, {"type": "ai", "content": "Rome"}]"#;
+    let todos =
+        r#"[{"content": "book", "status": "completed"}, {"content": "go", "status": "pending"}]"#;
+    values(&shared, "trip", &[("messages", "json", messages), ("todos", "json", todos)]).await;
+    let shown = json!({
+        "first_human": "Where to?", "last_message": {"type": "ai", "text": "Rome"}, "messages": 2,
+        "todos": {"done": 1, "total": 2}, "next": [], "interrupts": 0, "cut": false
+    });
+    assert_eq!(preview(&shared, ANN, "trip").await, shown);
+    assert_eq!(preview(&shared, BOB, "trip").await, "absent", "another's thread");
+    let nothing = json!({"next": ["ask"], "interrupts": 0, "cut": false});
+    assert_eq!(preview(&shared, ANN, "busy").await, nothing);
+    assert_eq!(preview(&shared, ANN, "idle").await, Value::Null, "without checkpoints");
+    // What cannot be shown fails nothing.
+    values(&shared, "odd", &[("messages", "pickle", "x")]).await;
+    let large = format!(r#"[{{"type": "human", "content": "{}"}}]"#, "x".repeat(1 << 20));
+    values(&shared, "large", &[("messages", "json", &large), ("todos", "json", todos)]).await;
+    for (thread, todos) in [("odd", Value::Null), ("large", json!({"done": 1, "total": 2}))] {
+        let shown = preview(&shared, ANN, thread).await;
+        assert_eq!((&shown["cut"], &shown["messages"]), (&json!(true), &Value::Null), "{thread}");
+        assert_eq!(shown["todos"], todos);
+    }
+    let page = shared.post(ANN, SEARCH, &json!({"ids": ["trip"]})).await.ok().json();
+    assert_eq!(page["threads"][0]["preview"], Value::Null, "only where it is asked for");
 }

@@ -53,6 +53,7 @@ export type {
   RetentionReportPage,
   Thread,
   ThreadPage,
+  ThreadPreview,
   ThreadStorage,
   Token,
   Usage,

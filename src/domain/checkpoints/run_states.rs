@@ -3,7 +3,7 @@
 
 use std::ops::Bound;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::FutureExt as _;
@@ -36,6 +36,8 @@ const COUNTED_EVERY: Duration = Duration::from_secs(30);
 const COUNTED_MAX: u64 = 100_000;
 /// Indexing has gone on by then.
 const INDEXED_AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// How long a search derives states before it answers that they are still being derived: well within the time that clients wait.
+const DERIVED_FOR: Duration = Duration::from_secs(8);
 
 /// Reads a state from a checkpoint and its writes. About how many bytes it has to look at.
 pub type ReadState = (fn(&CheckpointTuple) -> RunState, fn(&CheckpointTuple) -> usize);
@@ -141,15 +143,18 @@ impl RunStates for DerivedRunStates {
     /// Round trips: one where nothing is stale; else one for each stale thread, and two for each page of them.
     async fn refresh_all(&self, tenant: &str) -> Result<()> {
         let mut after_key = i64::MIN;
-        let mut left = DERIVED_PER_SEARCH_MAX;
+        let (mut left, begun) = (DERIVED_PER_SEARCH_MAX, Instant::now());
         loop {
             let page = self.storage.list_stale_threads(tenant, after_key, PAGE_THREADS).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after_key = last.seen.thread_key;
-            left = left.checked_sub(page.len()).ok_or(Error::ThreadsIndexing {
-                limit: DERIVED_PER_SEARCH_MAX,
-                retry_after: INDEXED_AGAIN_AFTER,
-            })?;
+            let has_time = begun.elapsed() < DERIVED_FOR;
+            left = left.checked_sub(page.len()).filter(|_| has_time).ok_or(
+                Error::ThreadsIndexing {
+                    limit: DERIVED_PER_SEARCH_MAX,
+                    retry_after: INDEXED_AGAIN_AFTER,
+                },
+            )?;
             let derived = match self.derive_all(&page).await {
                 // Nobody can read the threads any more: they stand as they did.
                 Err(Error::KeyDestroyed) => return Ok(()),

@@ -63,6 +63,8 @@ pub enum Status {
 }
 
 impl Status {
+    pub const ALL: [Self; 4] = [Self::Busy, Self::Error, Self::Idle, Self::Interrupted];
+
     /// In the order of the names.
     pub const fn place(self) -> i64 {
         self as i64

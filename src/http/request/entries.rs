@@ -3,6 +3,7 @@
 
 use crate::domain::limits::{LIMITS, Limits};
 use crate::domain::threads::run_state::STATUSES_MAX;
+use crate::http::threads::preview::INCLUDED_MAX;
 
 /// How the entries of one list or map are counted.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +52,7 @@ const FIELDS: &[(&str, u64)] = &{
         ("sessions", L.snapshot_sessions_max),
         ("snapshots", L.grants_max),
         ("status", STATUSES_MAX),
+        ("include", INCLUDED_MAX),
         ("subjects", L.snapshot_threads_max),
         ("suffix", L.namespace_labels_max),
         ("text_fields", L.text_fields_max),

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::handlers::{PAGE_DEFAULT, ThreadOut, Threads, page_of};
 use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
+use super::preview::{INCLUDED_MAX, PartParam, PreviewOut};
 use super::status::StatusParam;
 use crate::app::App;
 use crate::domain::Result;
@@ -85,10 +86,14 @@ pub async fn update(State(app): State<Arc<App>>, call: Call<UpdateThread>) -> An
     ),
 )]
 pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> Answer {
-    let Call { caller, input: SearchThreads(query), reply, .. } = call;
+    let Call { caller, input: SearchThreads { query, has_preview }, reply, .. } = call;
     let order = (query.sort, query.ascending);
     let page = app.threads.list(&caller, query).await?;
-    reply.with(&page_of(page, order, app.threads.busy_since())?)
+    let mut page = page_of(page, order, app.threads.busy_since())?;
+    for thread in page.threads.iter_mut().filter(|it| has_preview && it.checkpoint_count > 0) {
+        thread.preview = PreviewOut::of(&app, &caller, &thread.thread_id).await?;
+    }
+    reply.with(&page)
 }
 
 /// Count threads
@@ -245,10 +250,15 @@ with_conditions! {
         limit: Option<i64>,
         /// `next_cursor` of the page before, with the same arguments.
         cursor: Option<Text>,
+        /// What else comes with each thread. Previews take a read of each thread's newest checkpoint.
+        include: Option<Vec<PartParam>>,
     }
 }
 
-pub struct SearchThreads(ThreadQuery);
+pub struct SearchThreads {
+    query: ThreadQuery,
+    has_preview: bool,
+}
 
 pub struct CountThreads(ThreadQuery);
 
@@ -299,7 +309,10 @@ impl Input for SearchThreads {
         let after = wire.cursor.take();
         let after = after.map(|it| position_of(cursor_kind(sort, ascending), &it.0)).transpose()?;
         let limit = limit(Some(wire.limit.unwrap_or(PAGE_DEFAULT)))?;
-        Ok(Self(ThreadQuery { limit, after, sort, ascending, ..wire.conditions()? }))
+        let included = wire.include.take().unwrap_or_default();
+        at_most("include", included.len(), INCLUDED_MAX)?;
+        let query = ThreadQuery { limit, after, sort, ascending, ..wire.conditions()? };
+        Ok(Self { query, has_preview: included.contains(&PartParam::Preview) })
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
+use super::preview::PreviewOut;
 use super::status::StatusParam;
 use crate::app::App;
 use crate::domain::Result;
@@ -119,7 +120,7 @@ pub async fn copy(State(app): State<Arc<App>>, call: Call<CopyThread>) -> Answer
 #[derive(Serialize, ToSchema)]
 #[schema(as = Thread)]
 pub struct ThreadOut {
-    thread_id: String,
+    pub thread_id: String,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -129,7 +130,7 @@ pub struct ThreadOut {
     /// Checkpoints of the root graph with more than one child; absent in listings.
     #[serde(skip_serializing_if = "Option::is_none")]
     forks: Option<i64>,
-    checkpoint_count: i64,
+    pub checkpoint_count: i64,
     /// Before compression and sharing.
     size_bytes: i64,
     generation: String,
@@ -152,6 +153,9 @@ pub struct ThreadOut {
     /// When checkpoints or writes last changed; of a thread without any, when it was made.
     #[schema(format = DateTime)]
     state_updated_at: String,
+    /// Where a search asks for it, of threads with checkpoints.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preview: Option<PreviewOut>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -163,7 +167,7 @@ pub struct GotThread {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ThreadPage)]
 pub struct Threads {
-    threads: Vec<ThreadOut>,
+    pub threads: Vec<ThreadOut>,
     /// Send it with the same arguments for the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
@@ -248,6 +252,7 @@ impl ThreadOut {
             version: thread.details.version,
             status,
             state_updated_at,
+            preview: None,
         })
     }
 }

@@ -5,6 +5,7 @@ pub mod forks;
 pub mod handlers;
 pub mod leases;
 pub mod order;
+pub mod preview;
 pub mod retention;
 pub mod status;
 pub mod storage_use;

@@ -42,7 +42,7 @@ const DIALECT: Dialect = Dialect {
     has_lateral: false,
     now: "cast(unixepoch('subsec') * 1000000 as integer)",
     has_projection: false,
-    thread_projection: "case when $5 = '' then null end",
+    thread_projection: "nullif($5, '')",
     sends_from: "null",
     row_namespace: "substr($2, j.value ->> 1, j.value ->> 2)",
     row_numbers: "substr($2, j.value ->> 10, j.value ->> 11)",

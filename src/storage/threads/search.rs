@@ -109,13 +109,17 @@ pub async fn find(
     query: &ThreadQuery,
 ) -> Result<ThreadPage> {
     let mut opened = Opened::of(secret, query);
-    let (mut page, mut bytes, mut passed) = (ThreadPage::default(), 0, 0);
-    let mut asked = ThreadQuery { limit: wanted(query, 0, 0), ..query.clone() };
+    // Where a statement decides about every thread, it passes over them, too.
+    let by_statement = if query.details.is_empty() { query.offset } else { 0 };
+    let (mut page, mut bytes, mut passed) = (ThreadPage::default(), 0, by_statement);
+    let limit = wanted(query, passed, 0);
+    let mut asked = ThreadQuery { limit, offset: by_statement, ..query.clone() };
     loop {
         let ask = Ask { query: &asked, only_uncertain: false };
         let found = engine.thread_page(caller, secret, ask).await?;
         let is_last = found.threads.len() < asked.limit && !found.is_cut;
         asked.after = found.threads.last().map(|it| it.thread.position(query));
+        asked.offset = 0;
         for FoundThread { thread, is_certain } in found.threads {
             opened.take(query)?;
             if !is_certain && !query.details.matches(&thread)? {
@@ -163,7 +167,7 @@ pub async fn count(
     let mut opened = Opened::of(secret, query);
     let mut asked =
         ThreadQuery { sort: ThreadSort::ThreadId, ascending: true, after: None, ..query.clone() };
-    asked.limit = PAGE_ROWS;
+    (asked.limit, asked.offset) = (PAGE_ROWS, 0);
     loop {
         let ask = Ask { query: &asked, only_uncertain };
         let page = engine.thread_page(caller, secret, ask).await?;

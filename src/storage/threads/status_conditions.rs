@@ -1,18 +1,21 @@
 //! Writes conditions and orders by the status of threads, the same for both engines.
 
 use crate::domain::threads::run_state::{RunState, Status};
-use crate::domain::threads::thread::ThreadQuery;
 
 /// Whether somebody holds the lease; `{now}` is the database's clock.
-const IS_LEASED: &str = "(coalesce(lease_expires_at, 0) > {now})";
+const IS_LEASED: &str = "(lease_holder is not null and coalesce(lease_expires_at, 0) > {now})";
 
-/// A condition on the row of a thread, behind ` and `; empty where any status will do. `busy_since` is the bind of this field of
-/// the query. The numbers of states stand in the text, so that a plan knows how rare they are.
-pub fn condition(query: &ThreadQuery, busy_since: &str, now: &str) -> String {
-    if query.statuses.is_empty() {
+pub fn is_leased(now: &str) -> String {
+    IS_LEASED.replace("{now}", now)
+}
+
+/// A condition on the row of a thread, behind ` and `; empty where any status will do. `busy_since` is the bind of
+/// [`ThreadQuery::busy_since`](crate::domain::threads::thread::ThreadQuery::busy_since). The numbers of states stand in the text, so that a plan knows how rare they are.
+pub fn condition(statuses: &[Status], busy_since: &str, now: &str) -> String {
+    if statuses.is_empty() {
         return String::new();
     }
-    let is_leased = IS_LEASED.replace("{now}", now);
+    let is_leased = is_leased(now);
     let in_state = |state: RunState| format!("run_state = {}", state.number());
     let one = |status: &Status| match status {
         Status::Busy => {
@@ -26,13 +29,14 @@ pub fn condition(query: &ThreadQuery, busy_since: &str, now: &str) -> String {
             in_state(RunState::Pending)
         ),
     };
-    let any: Vec<String> = query.statuses.iter().map(one).collect();
+    let any: Vec<String> = statuses.iter().map(one).collect();
     format!(" and ({})", any.join(" or "))
 }
 
 /// The place of a thread's status in the order of their names.
 pub fn place(busy_since: &str, now: &str) -> String {
-    let is_leased = IS_LEASED.replace("{now}", now);
+    // Rows of an answer have no holder, and without one there is no end.
+    let is_leased = format!("(coalesce(lease_expires_at, 0) > {now})");
     let busy = Status::Busy.place();
     format!(
         "(case when {is_leased} then {busy} when run_state = {idle} then {is_idle}

@@ -7,6 +7,7 @@ import pytest
 from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from threadkeep import AsyncClient, Client
+from threadkeep.calls import ThreadPreview
 from threadkeep.errors import InvalidError, NotFoundError, TooLargeError, VersionConflictError
 
 from snapshots.world import World, config
@@ -134,3 +135,7 @@ def test_the_status_follows_the_graph(client: Client, world: World) -> None:
     assert client.threads.count(status=["idle"]) == client.threads.count(status="idle") == 1
     newest = client.threads.search(sort="state_updated", order="desc", limit=1).threads
     assert [it.thread_id for it in newest] == ["leased"]
+    asking = {"next": ["ask"], "interrupts": 1}
+    for thread_id, shown in [("asks", asking), ("answered", {"next": [], "interrupts": 0})]:
+        (thread,) = client.threads.search(ids=[thread_id], include=["preview"]).threads
+        assert thread.preview == ThreadPreview(**shown, cut=False)

@@ -8,6 +8,7 @@ import {
   nested,
   number,
   optionalAsIs,
+  optionalNested,
   optionalNumber,
   optionalText,
   optionalTime,
@@ -18,6 +19,22 @@ import {
 import type { Schemas } from "../wire/schemas.js";
 
 export type Grants = Schemas["Grants"];
+
+/** What a thread is about. Texts are one line of at most 200 characters. */
+export type ThreadPreview = ReturnType<typeof threadPreview>;
+const threadPreview = recordOf<Schemas["ThreadPreview"]>()("a preview", {
+  first_human: optionalText,
+  last_message: optionalNested(
+    recordOf<Schemas["PreviewMessage"]>()("a message of a preview", { type: text, text }),
+  ),
+  messages: optionalNumber,
+  todos: optionalNested(
+    recordOf<Schemas["PreviewTodos"]>()("the todos of a preview", { done: number, total: number }),
+  ),
+  next: list(String),
+  interrupts: number,
+  cut: flag,
+});
 
 /** `forks`: checkpoints with more than one child. Two writers were at it, or somebody went back. Only where one is asked for. */
 export type Thread = ReturnType<typeof thread>;
@@ -40,6 +57,8 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   // Servers of earlier releases send neither.
   status: (raw, name) => optionalText(raw, name) as Schemas["ThreadStatus"] | undefined,
   state_updated_at: optionalTime,
+  // Where a search includes it.
+  preview: optionalNested(threadPreview),
 });
 
 /** The metadata that callers set on a thread, and `graph_id`, `assistant_id` and `user_id` from the metadata of its checkpoints. */

@@ -72,6 +72,8 @@ export interface SearchThreadsOptions extends ThreadConditions {
   limit?: number | undefined;
   /** `nextCursor` of the page before, with the same arguments. */
   cursor?: string | undefined;
+  /** What else comes with each thread: `preview` says what it is about. */
+  include?: readonly Schemas["ThreadPart"][] | undefined;
 }
 
 export class Threads {
@@ -112,7 +114,8 @@ export class Threads {
   /** One page of the threads that meet all conditions, the newest first. */
   async search(options: SearchThreadsOptions = {}): Promise<ThreadPage> {
     const { sort, order, limit, cursor } = options;
-    const body = { ...conditionsOf(options), sort, order, limit, cursor };
+    const include = options.include && [...options.include];
+    const body = { ...conditionsOf(options), sort, order, limit, cursor, include };
     return threadPage(await this.#calls.with(options).read("/v1/threads/search", body));
   }
 

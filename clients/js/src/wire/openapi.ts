@@ -4574,6 +4574,15 @@ export interface components {
             key: string[];
             kind: string;
         };
+        PreviewMessage: {
+            text: string;
+            /** @description `human`, `ai`, `tool` and the like; empty where it does not say. */
+            type: string;
+        };
+        PreviewTodos: {
+            done: number;
+            total: number;
+        };
         /** @description The body of every error, as RFC 9457 has it. */
         Problem: {
             /** @description For programs; stable. */
@@ -5044,6 +5053,8 @@ export interface components {
             graph_id?: string | null;
             /** @description At most 1,000. */
             ids?: string[] | null;
+            /** @description What else comes with each thread. Previews take a read of each thread's newest checkpoint. */
+            include?: components["schemas"]["ThreadPart"][] | null;
             /**
              * Format: int64
              * @description Default 100; at most 1,000, and about 4 MiB of metadata come at one time.
@@ -5371,6 +5382,7 @@ export interface components {
             /** @description What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`. */
             metadata: components["schemas"]["Exact"];
             owner?: string | null;
+            preview?: components["schemas"]["ThreadPreview"] | null;
             /**
              * Format: int64
              * @description Before compression and sharing.
@@ -5401,6 +5413,29 @@ export interface components {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
             threads: components["schemas"]["Thread"][];
+        };
+        /**
+         * @description What else comes with a thread.
+         * @enum {string}
+         */
+        ThreadPart: "preview";
+        /**
+         * @description What a thread is about, by its newest checkpoint of the root graph. Of values over 1 MiB nothing is shown. Texts are one line of at most
+         *     200 characters.
+         */
+        ThreadPreview: {
+            /** @description Something was too much, or cannot be shown. */
+            cut: boolean;
+            /** @description What a person said first in `messages`. */
+            first_human?: string | null;
+            /** @description Questions that nobody has answered. */
+            interrupts: number;
+            last_message?: components["schemas"]["PreviewMessage"] | null;
+            /** @description How many there are; absent where the thread has no list of messages. */
+            messages?: number | null;
+            /** @description Names of the first 20 tasks that have still to run. */
+            next: string[];
+            todos?: components["schemas"]["PreviewTodos"] | null;
         };
         /** @enum {string} */
         ThreadSort: "created" | "updated" | "state_updated" | "status" | "thread_id";

@@ -84,6 +84,10 @@ export const nested =
   <T>(read: (found: unknown) => T): Read<T> =>
   (raw, name) =>
     read(raw[name]);
+export const optionalNested =
+  <T>(read: (found: unknown) => T): Read<T | undefined> =>
+  (raw, name) =>
+    isAbsent(raw, name) ? undefined : read(raw[name]);
 export const list =
   <T>(read: (found: unknown) => T): Read<T[]> =>
   (raw, name) =>

@@ -22,6 +22,40 @@ from threadkeep.tokens import Grants
 Sort = Literal["created", "updated", "state_updated", "status", "thread_id"]
 Order = Literal["asc", "desc"]
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
+ThreadPart = Literal["preview"]
+
+
+@dataclass(frozen=True)
+class PreviewMessage:
+    """A message of a preview: its `type`, as "human" or "ai", and the beginning of its text."""
+
+    type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class PreviewTodos:
+    """How much of a plan is done."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class ThreadPreview:
+    """What a thread is about. Texts are one line of at most 200 characters."""
+
+    next: list[str]
+    """Names of the first 20 tasks that have still to run."""
+    interrupts: int
+    """Questions that nobody has answered."""
+    cut: bool
+    """Something was too much, or cannot be shown."""
+    first_human: str | None = None
+    last_message: PreviewMessage | None = None
+    messages: int | None = None
+    """How many there are. None: the thread has no list of messages."""
+    todos: PreviewTodos | None = None
 
 
 @dataclass(frozen=True)
@@ -53,6 +87,8 @@ class Thread:
     for an answer, or has tasks that nobody runs. None from a server that does not say."""
     state_updated_at: str | None = None
     """When checkpoints or writes last changed."""
+    preview: ThreadPreview | None = None
+    """Where a search includes it, of threads with checkpoints."""
 
 
 @dataclass(frozen=True)
@@ -156,10 +192,21 @@ def thread_of(found: object) -> Thread:
     """A thread of an answer. A server that knows no metadata sends none."""
     thread = record(Thread, found)
     text: Any = thread.metadata or b"{}"  # as the answer has it: JSON in bytes
+    preview = None if thread.preview is None else _preview_of(thread.preview)
     try:
-        return replace(thread, metadata=json.loads(text))
+        return replace(thread, metadata=json.loads(text), preview=preview)
     except (TypeError, ValueError) as error:
         raise ProtocolError("the metadata of a thread is no JSON") from error
+
+
+def _preview_of(found: object) -> ThreadPreview:
+    preview = record(ThreadPreview, found)
+    message, todos = preview.last_message, preview.todos
+    return replace(
+        preview,
+        last_message=None if message is None else record(PreviewMessage, message),
+        todos=None if todos is None else record(PreviewTodos, todos),
+    )
 
 
 def storage_or_none(answer: dict[str, Any]) -> ThreadStorage | None:

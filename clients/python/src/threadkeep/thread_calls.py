@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from threadkeep import calls
-from threadkeep.calls import Order, Sort, Thread, ThreadPage, ThreadStatus
+from threadkeep.calls import Order, Sort, Thread, ThreadPage, ThreadPart, ThreadStatus
 from threadkeep.errors import ProtocolError
 from threadkeep.http.connection import Connection
 from threadkeep.sessions import json_of
@@ -36,8 +36,8 @@ class Conditions(TypedDict, total=False):
     """Conditions of a search. A thread must meet all of them.
 
     `metadata` has to be contained: objects field by field, lists and all else as a whole. `q` is a
-    part of the title, in small or large letters, or the beginning of the id. Threads stand as one
-    of `status`, or as the one status. Times are RFC 3339, "after" from then on, "before" without it.
+    part of the title, in small or large letters, or the beginning of the id. `status` is one that
+    they stand as, or several. Times are RFC 3339, "after" from then on, "before" without it.
     """
 
     ids: Sequence[str]
@@ -92,6 +92,18 @@ def conditions_body(conditions: Conditions) -> dict[str, Any]:
     body: dict[str, Any] = dict(conditions)
     lists = {name: _listed(body[name]) for name in ("ids", "status") if body.get(name) is not None}
     return {**body, **lists, "metadata": _json(body.get("metadata"))}
+
+
+def page_body(
+    sort: Sort | None,
+    order: Order | None,
+    limit: int | None,
+    cursor: str | None,
+    include: Sequence[ThreadPart] | None,
+) -> dict[str, Any]:
+    """Which page of a search, and what comes with its threads, as it travels."""
+    parts = None if include is None else _listed(include)
+    return {"sort": sort, "order": order, "limit": limit, "cursor": cursor, "include": parts}
 
 
 def _listed(given: str | Sequence[str]) -> list[str]:
@@ -165,14 +177,16 @@ class Threads:
         order: Order | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        include: Sequence[ThreadPart] | None = None,
         **conditions: Unpack[Conditions],
     ) -> ThreadPage:
         """One page of the threads that meet all conditions, the newest first.
 
-        Pass `next_cursor` on as `cursor` with the same arguments.
+        Pass `next_cursor` on as `cursor` with the same arguments. What is in `include` comes with
+        each thread: "preview" says what it is about.
         """
-        body = {"sort": sort, "order": order, "limit": limit, "cursor": cursor}
-        request = calls.post(SEARCH, {**conditions_body(conditions), **body})
+        page = page_body(sort, order, limit, cursor, include)
+        request = calls.post(SEARCH, {**conditions_body(conditions), **page})
         return calls.thread_page(self._connection.call(request, is_write=False))
 
     def count(self, **conditions: Unpack[Conditions]) -> int:
@@ -222,11 +236,12 @@ class AsyncThreads:
         order: Order | None = None,
         limit: int | None = None,
         cursor: str | None = None,
+        include: Sequence[ThreadPart] | None = None,
         **conditions: Unpack[Conditions],
     ) -> ThreadPage:
         """See `Threads.search`."""
-        body = {"sort": sort, "order": order, "limit": limit, "cursor": cursor}
-        request = calls.post(SEARCH, {**conditions_body(conditions), **body})
+        page = page_body(sort, order, limit, cursor, include)
+        request = calls.post(SEARCH, {**conditions_body(conditions), **page})
         return calls.thread_page(await self._connection.acall(request, is_write=False))
 
     async def count(self, **conditions: Unpack[Conditions]) -> int:

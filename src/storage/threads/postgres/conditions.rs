@@ -1,5 +1,7 @@
 //! Builds the SQL text of listings, searches and counts of threads.
 
+mod statements;
+
 use serde_json::Value;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
@@ -7,50 +9,21 @@ use sqlx::{AssertSqlSafe, Postgres, Row};
 
 use crate::domain::json::filter::{Filter, Test};
 use crate::domain::threads::details_filter::is_label;
-use crate::domain::threads::thread::{ThreadQuery, ThreadSort};
-use crate::storage::postgres::{NOW, TENANT_IN_INDEX};
+use crate::domain::threads::thread::ThreadQuery;
+use crate::storage::postgres::NOW;
 use crate::storage::store::postgres::filter::{Bind, Condition, MARKED};
 use crate::storage::threads::search::Ask;
 use crate::storage::threads::status_conditions;
-use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way, end};
+use crate::storage::threads::thread_filter::{ThreadFilter, end};
 
 pub(super) const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
      generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac, run_state, run_at, is_stale, lease_expires_at";
 
 /// The number of the first bind of a condition on details.
-const FIRST_FILTER_BIND: usize = 23;
+const FIRST_FILTER_BIND: usize = 24;
 
 /// The bind of [`ThreadQuery::busy_since`].
 const BUSY_SINCE: &str = "$22";
-
-/// Matches in the index of details up to which they are found by it. Of more, threads are walked in their order.
-const NARROW_ROWS: u32 = 2_000;
-
-/// Details by a part of the title.
-const BY_TITLE: &str =
-    "(select i.thread_key as details_key, i.has_marks, i.projection, i.title_folded
-    from thread_details i where i.tenant = $1 and strpos(i.title_folded, $19) > 0 offset 0) i";
-
-/// The beginning of an id as a range of the primary key.
-const BY_ID: &str = " and thread_id >= $20 and ($21 = '' or thread_id < $21)";
-
-/// Threads with what conditions on their details look at, one by one.
-const WITH_DETAILS: &str = "threads left join lateral (
-        select i.has_marks, i.projection, i.title_folded from thread_details i
-        where i.tenant = threads.tenant and i.thread_key = threads.thread_key limit 1) i on true
-    cross join lateral (select i.projection -> $1 as d) p";
-
-/// Where the rows of a statement come from.
-struct Source {
-    /// A table expression with `threads`, its details `i` and their projection `p.d`.
-    from: String,
-    /// When it is asked, and what else it needs of a row; begins with `and` where there is something.
-    guard: &'static str,
-    /// Another column that has what the threads are sorted by, and an index.
-    sorted_by: Option<&'static str>,
-    /// It goes through the threads in their order.
-    is_walk: bool,
-}
 
 /// The conditions of one statement, and the texts made of them. Only fixed fragments enter a text; every value is bound.
 pub(super) struct Conditions<'a> {
@@ -135,182 +108,6 @@ impl<'a> Conditions<'a> {
         self.uncertain = format!("({})", self.uncertain);
     }
 
-    /// A plan is made without the values, so the statement looks how many rows the index has, and runs one branch of two.
-    fn sources(&self) -> Vec<Source> {
-        let walk =
-            |guard| Source { from: WITH_DETAILS.into(), guard, sorted_by: None, is_walk: true };
-        if !self.reads_details {
-            return self.walks(&Source { from: "threads".into(), ..walk("") });
-        }
-        if self.is_by_words {
-            return vec![with_thread(BY_TITLE), Source { is_walk: false, ..walk(BY_ID) }];
-        }
-        if self.indexed.is_empty() || self.is_wide {
-            return self.walks(&walk(""));
-        }
-        let found = self.in_index("not (select so from wide)");
-        vec![walk(" and (select so from wide)"), with_thread(&found)]
-    }
-
-    /// A thread that is not stale has the time of its last change in an index, too.
-    fn walks(&self, all: &Source) -> Vec<Source> {
-        let from = || all.from.clone();
-        if self.query.sort != ThreadSort::Updated {
-            return vec![Source { from: from(), ..*all }];
-        }
-        vec![
-            Source { from: from(), guard: " and not is_stale", sorted_by: Some("run_of"), ..*all },
-            Source { from: from(), guard: " and is_stale", ..*all },
-        ]
-    }
-
-    /// All matches are wanted, so none is passed over on a walk.
-    fn sources_of_all(&self) -> Vec<Source> {
-        if self.is_by_words || self.indexed.is_empty() {
-            return self.sources();
-        }
-        vec![with_thread(&self.in_index("true"))]
-    }
-
-    /// Details `i` that the index finds. Its entries are the tenant's own.
-    fn in_index(&self, guard: &str) -> String {
-        let indexed = &self.indexed;
-        format!(
-            "(select i.details_key, i.has_marks, i.projection, i.title_folded
-                from (select i.tenant, i.thread_key as details_key, i.has_marks, i.projection, i.title_folded
-                    from thread_details i where {guard} and {indexed} offset 0) i
-                where i.tenant = $1) i"
-        )
-    }
-
-    /// Whether the statement looks how many rows the index has.
-    fn asks_width(&self) -> bool {
-        !self.indexed.is_empty() && !self.is_wide
-    }
-
-    /// Each way in is a page of its own by its own index; the page is the first of them all. None: there is no way in.
-    pub(super) fn page(&self, ways: &[Way]) -> Option<String> {
-        let order = format!("order by {} limit $8", self.order());
-        let end = |source: &Source| {
-            let column = source.sorted_by.unwrap_or(self.column());
-            let after = self.after(column);
-            format!("{after} order by {} limit $8", self.order_by(column))
-        };
-        let (with, width) = if self.asks_width() {
-            let found = self.in_index("true");
-            let with = format!(
-                "with wide as materialized (select count(*) > {NARROW_ROWS} as so
-                    from (select 1 from {found} limit {NARROW_ROWS} + 1) i) "
-            );
-            (with, "(select so from wide)")
-        } else {
-            (String::new(), "false")
-        };
-        let columns = format!("{COLUMNS}, {width} as is_wide");
-        let pages = self.parts(&self.sources(), ways, &columns, end);
-        match (ways, &pages[..]) {
-            (_, []) => None,
-            ([Way::Everything | Way::Owner | Way::Exact], [page]) => Some(format!("{with}{page}")),
-            // A thread that there are several ways to is listed once.
-            _ => {
-                let all = pages.join(") union all (");
-                Some(format!(
-                    "{with}select * from (select distinct {COLUMNS}, is_wide from (({all})) pages) pages {order}"
-                ))
-            }
-        }
-    }
-
-    /// None: there is no way in.
-    pub(super) fn count(&self, ways: &[Way]) -> Option<String> {
-        let certain = if self.uncertain.is_empty() { "" } else { " and not " };
-        let certain = format!("{certain}{}", self.uncertain);
-        let parts = self.parts(&self.sources_of_all(), ways, "thread_id", |_| certain.clone());
-        let all = parts.join(") union (");
-        (!parts.is_empty()).then(|| format!("select count(*) from (({all})) found"))
-    }
-
-    /// One text for each way and each source. `end` is what comes behind the conditions.
-    fn parts(
-        &self,
-        sources: &[Source],
-        ways: &[Way],
-        columns: &str,
-        end: impl Fn(&Source) -> String,
-    ) -> Vec<String> {
-        let conditions = &self.text;
-        let of_tenant = |source: &Source, tenant: &str, way: &str| {
-            let Source { from, guard, .. } = source;
-            let end = end(source);
-            format!(
-                "select {columns} from {from} where {tenant} = $1 and {SHOWN}{way}{guard}{conditions} {end}"
-            )
-        };
-        let mut parts = Vec::new();
-        for way in ways {
-            for source in sources {
-                let page = |way: &str| of_tenant(source, "threads.tenant", way);
-                parts.push(match way {
-                    Way::Everything if source.is_walk && self.has_index(source) => {
-                        of_tenant(source, TENANT_IN_INDEX, "")
-                    }
-                    Way::Everything => page(""),
-                    Way::Owner => page(" and owner = $9"),
-                    Way::Exact => page(" and thread_id = any ($10)"),
-                    Way::Prefix => {
-                        let one = page(" and thread_id >= r.first and thread_id < r.last");
-                        format!(
-                            "select p.* from unnest($11::text[], $12::text[]) r (first, last)
-                             cross join lateral ({one}) p"
-                        )
-                    }
-                });
-            }
-        }
-        parts
-    }
-
-    /// Whether an index has the threads of the tenant in the order that is asked for, or the few that are in a rare state.
-    fn has_index(&self, source: &Source) -> bool {
-        match self.query.sort {
-            ThreadSort::Created | ThreadSort::StateUpdated => true,
-            ThreadSort::Updated => source.sorted_by.is_some(),
-            ThreadSort::Status | ThreadSort::ThreadId => false,
-        }
-    }
-
-    fn column(&self) -> &str {
-        match self.query.sort {
-            ThreadSort::Created => "created_at",
-            ThreadSort::Updated => "updated_at",
-            ThreadSort::StateUpdated => "run_at",
-            ThreadSort::Status => &self.status_place,
-            ThreadSort::ThreadId => "thread_id",
-        }
-    }
-
-    pub(super) fn order(&self) -> String {
-        self.order_by(self.column())
-    }
-
-    fn order_by(&self, column: &str) -> String {
-        let direction = if self.query.ascending { "asc" } else { "desc" };
-        match self.query.sort {
-            ThreadSort::ThreadId => format!("thread_id {direction}"),
-            _ => format!("{column} {direction}, thread_id {direction}"),
-        }
-    }
-
-    /// Behind the page before.
-    fn after(&self, column: &str) -> String {
-        let beyond = if self.query.ascending { ">" } else { "<" };
-        match (&self.query.after, self.query.sort) {
-            (None, _) => String::new(),
-            (_, ThreadSort::ThreadId) => format!(" and thread_id {beyond} $7"),
-            _ => format!(" and ({column}, thread_id) {beyond} ($6, $7)"),
-        }
-    }
-
     /// Whether the statement has decided about a row.
     pub(super) fn are_certain(&self, row: &PgRow) -> bool {
         let details = &self.query.details;
@@ -352,23 +149,13 @@ impl<'a> Conditions<'a> {
             .bind(words.map(|it| it.folded.as_str()))
             .bind(words.map(|it| it.text.as_str()))
             .bind(words.map(|it| end(&it.text)))
-            .bind(query.busy_since);
+            .bind(query.busy_since)
+            .bind(i64::try_from(query.offset).unwrap_or(i64::MAX));
         self.binds.iter().fold(bound, |bound, bind| match bind {
             Bind::Text(text) => bound.bind(text),
             Bind::Texts(texts) => bound.bind(texts),
         })
     }
-}
-
-/// Rows `i` of details, each with its thread. A thread is looked up by its key: a plan without statistics would walk all of them for
-/// each row.
-fn with_thread(details: &str) -> Source {
-    let from = format!(
-        "{details} cross join lateral (select x.* from threads x
-            where x.thread_key = i.details_key and x.{TENANT_IN_INDEX} = $1 limit 1) threads
-         cross join lateral (select i.projection -> $1 as d) p"
-    );
-    Source { from, guard: "", sorted_by: None, is_walk: false }
 }
 
 /// Conditions on the row of a thread; begins with `and` where there is one.
@@ -390,6 +177,6 @@ fn plain_conditions(query: &ThreadQuery) -> String {
             conditions += condition;
         }
     }
-    conditions += &status_conditions::condition(query, BUSY_SINCE, NOW);
+    conditions += &status_conditions::condition(&query.statuses, BUSY_SINCE, NOW);
     conditions
 }

@@ -5,6 +5,8 @@ pub(super) mod copy_answers;
 pub(in crate::storage) mod copy_rows;
 pub(in crate::storage) mod delete;
 pub(in crate::storage) mod leases;
+mod listing;
+mod metadata_conditions;
 pub(super) mod removal_rows;
 pub(in crate::storage) mod retention;
 pub(in crate::storage) mod retention_estimate;

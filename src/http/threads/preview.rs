@@ -1,0 +1,111 @@
+//! Adds previews to threads of a list.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::decode::Budget;
+use crate::decode::preview::{Preview, preview};
+use crate::decode::state::state;
+use crate::decode::values::size_bytes;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoints::checkpoint::{LargeValues, Target};
+use crate::domain::names::{CheckpointNs, ThreadId};
+use crate::domain::scheduling::cpu_pool;
+use crate::domain::{Error, Result};
+use crate::http::request::by_name::by_name;
+
+/// What a preview looks at of one thread.
+const PREVIEWED_BYTES_MAX: u64 = 1 << 20;
+
+/// Kinds of parts that there are.
+pub const INCLUDED_MAX: u64 = 1;
+
+/// What else comes with a thread.
+#[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case", remote = "Self")]
+#[schema(as = ThreadPart)]
+pub enum PartParam {
+    Preview,
+}
+
+by_name!(PartParam);
+
+/// What a thread is about, by its newest checkpoint of the root graph. Of values over 1 MiB nothing is shown. Texts are one line of at most
+/// 200 characters.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ThreadPreview)]
+pub struct PreviewOut {
+    /// What a person said first in `messages`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_human: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_message: Option<SaidOut>,
+    /// How many there are; absent where the thread has no list of messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    todos: Option<TodosOut>,
+    /// Names of the first 20 tasks that have still to run.
+    next: Vec<String>,
+    /// Questions that nobody has answered.
+    interrupts: usize,
+    /// Something was too much, or cannot be shown.
+    cut: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = PreviewMessage)]
+struct SaidOut {
+    /// `human`, `ai`, `tool` and the like; empty where it does not say.
+    r#type: String,
+    text: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = PreviewTodos)]
+struct TodosOut {
+    done: usize,
+    total: usize,
+}
+
+impl PreviewOut {
+    /// One round trip. None: the thread cannot be shown.
+    ///
+    /// # Errors
+    /// A storage that cannot be read.
+    pub async fn of(app: &App, caller: &Caller, thread_id: &str) -> Result<Option<Self>> {
+        let target = Target {
+            thread_id: ThreadId::new(thread_id)?,
+            ns: CheckpointNs::root(),
+            id: None,
+            large_values: LargeValues::InParts,
+        };
+        let found = match app.checkpoints.get(caller, &target, &[], None).await {
+            // A list does not fail for one of its threads.
+            Err(Error::Integrity(_) | Error::KeyDestroyed | Error::TooLarge { .. }) => {
+                return Ok(None);
+            }
+            found => found?.0,
+        };
+        let shown = cpu_pool::run_sized(&caller.tenant, size_bytes(&found), move || {
+            let shown = state(&found, true, &mut Budget::new(PREVIEWED_BYTES_MAX));
+            shown.ok().flatten().map(|it| preview(&it))
+        });
+        Ok(shown.await?.map(Self::from))
+    }
+}
+
+impl From<Preview> for PreviewOut {
+    fn from(it: Preview) -> Self {
+        Self {
+            first_human: it.first_human,
+            last_message: it.last_message.map(|it| SaidOut { r#type: it.kind, text: it.text }),
+            messages: it.messages,
+            todos: it.todos.map(|it| TodosOut { done: it.done, total: it.total }),
+            next: it.next,
+            interrupts: it.interrupts,
+            cut: it.is_cut,
+        }
+    }
+}

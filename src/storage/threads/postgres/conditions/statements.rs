@@ -1,0 +1,318 @@
+//! Puts the statements together: where rows come from, in which order, and how many there are.
+
+use super::{BUSY_SINCE, COLUMNS, Conditions, plain_conditions};
+use crate::domain::threads::run_state::Status;
+use crate::domain::threads::thread::ThreadSort;
+use crate::storage::postgres::{NOW, TENANT_IN_INDEX};
+use crate::storage::threads::status_conditions;
+use crate::storage::threads::thread_filter::{SHOWN, Way};
+
+/// Matches in the index of details up to which they are found by it. Of more, threads are walked in their order.
+const NARROW_ROWS: u32 = 2_000;
+
+/// Details by a part of the title.
+const BY_TITLE: &str =
+    "(select i.thread_key as details_key, i.has_marks, i.projection, i.title_folded
+    from thread_details i where i.tenant = $1 and strpos(i.title_folded, $19) > 0 offset 0) i";
+
+/// The beginning of an id as a range of the primary key.
+const BY_ID: &str = " and thread_id >= $20 and ($21 = '' or thread_id < $21)";
+
+/// All details of the tenant.
+const ALL_DETAILS: &str =
+    "(select i.thread_key as details_key, i.has_marks, i.projection, i.title_folded
+    from thread_details i where i.tenant = $1) i";
+
+/// The range of the ids of threads that snapshots keep, see `ThreadId::hidden`.
+const FIRST_HIDDEN: &str = "chr(1) || 'snapshot:'";
+const BEHIND_HIDDEN: &str = "chr(1) || 'snapshot;'";
+
+/// Threads with what conditions on their details look at, one by one.
+const WITH_DETAILS: &str = "threads left join lateral (
+        select i.has_marks, i.projection, i.title_folded from thread_details i
+        where i.tenant = threads.tenant and i.thread_key = threads.thread_key limit 1) i on true
+    cross join lateral (select i.projection -> $1 as d) p";
+
+/// Where the rows of a statement come from.
+struct Source {
+    /// A table expression with `threads`, its details `i` and their projection `p.d`.
+    from: String,
+    /// When it is asked, and what else it needs of a row; begins with `and` where there is something.
+    guard: String,
+    order: Order,
+    /// It goes through the threads in their order.
+    is_walk: bool,
+}
+
+/// How the rows of a source are sorted.
+#[derive(Clone, Copy)]
+enum Order {
+    /// By the column that the query is sorted by.
+    AsAsked,
+    /// By another column that has the same, and an index.
+    By(&'static str),
+    /// By the thread's id: all have this place in the order of statuses.
+    SamePlace(i64),
+}
+
+impl Source {
+    fn walk(from: &str, guard: &str) -> Self {
+        Self { from: from.into(), guard: guard.into(), order: Order::AsAsked, is_walk: true }
+    }
+
+    /// Rows `i` of details, each with its thread. A thread is looked up by its key: a plan without statistics would walk all of them
+    /// for each row.
+    fn with_thread(details: &str) -> Self {
+        let from = format!(
+            "{details} cross join lateral (select x.* from threads x
+                where x.thread_key = i.details_key and x.{TENANT_IN_INDEX} = $1 limit 1) threads
+             cross join lateral (select i.projection -> $1 as d) p"
+        );
+        Self { from, guard: String::new(), order: Order::AsAsked, is_walk: false }
+    }
+}
+
+impl Conditions<'_> {
+    /// A plan is made without the values, so the statement looks how many rows the index has, and runs one branch of two.
+    fn sources(&self) -> Vec<Source> {
+        if !self.reads_details {
+            return self.walks("threads", "");
+        }
+        if self.is_by_words {
+            let by_id = Source { is_walk: false, ..Source::walk(WITH_DETAILS, BY_ID) };
+            return vec![Source::with_thread(BY_TITLE), by_id];
+        }
+        if self.indexed.is_empty() || self.is_wide {
+            return self.walks(WITH_DETAILS, "");
+        }
+        let found = self.in_index("not (select so from wide)");
+        let mut sources = self.walks(WITH_DETAILS, " and (select so from wide)");
+        sources.push(Source::with_thread(&found));
+        sources
+    }
+
+    /// A thread that is not stale has the time of its last change in an index, too. Statuses come one after the other, each in the order
+    /// of the ids.
+    fn walks(&self, from: &str, guard: &str) -> Vec<Source> {
+        match self.query.sort {
+            ThreadSort::Updated => vec![
+                Source {
+                    order: Order::By("run_of"),
+                    ..Source::walk(from, &format!("{guard} and not is_stale"))
+                },
+                Source::walk(from, &format!("{guard} and is_stale")),
+            ],
+            ThreadSort::Status => {
+                let statuses = Status::ALL.iter().filter(|it| self.is_asked(**it));
+                let one = |status: &Status| {
+                    let stands = status_conditions::condition(&[*status], BUSY_SINCE, NOW);
+                    let order = Order::SamePlace(status.place());
+                    Source { order, ..Source::walk(from, &format!("{guard}{stands}")) }
+                };
+                statuses.map(one).collect()
+            }
+            _ => vec![Source::walk(from, guard)],
+        }
+    }
+
+    /// Whether threads with this status may be on the page.
+    fn is_asked(&self, status: Status) -> bool {
+        let query = self.query;
+        let is_asked = query.statuses.is_empty() || query.statuses.contains(&status);
+        let is_behind = query.after.as_ref().is_none_or(|after| {
+            if query.ascending {
+                status.place() >= after.time
+            } else {
+                status.place() <= after.time
+            }
+        });
+        is_asked && is_behind
+    }
+
+    /// All matches are wanted, so none is passed over on a walk.
+    fn sources_of_all(&self) -> Vec<Source> {
+        if self.is_by_words || self.indexed.is_empty() {
+            return self.sources();
+        }
+        vec![Source::with_thread(&self.in_index("true"))]
+    }
+
+    /// Details `i` that the index finds. Its entries are the tenant's own.
+    fn in_index(&self, guard: &str) -> String {
+        let indexed = &self.indexed;
+        format!(
+            "(select i.details_key, i.has_marks, i.projection, i.title_folded
+                from (select i.tenant, i.thread_key as details_key, i.has_marks, i.projection, i.title_folded
+                    from thread_details i where {guard} and {indexed} offset 0) i
+                where i.tenant = $1) i"
+        )
+    }
+
+    /// Whether the statement looks how many rows the index has.
+    fn asks_width(&self) -> bool {
+        !self.indexed.is_empty() && !self.is_wide
+    }
+
+    /// Each way in is a page of its own by its own index; the page is the first of them all. None: there is no way in.
+    pub(in crate::storage::threads::postgres) fn page(&self, ways: &[Way]) -> Option<String> {
+        let order = format!("order by {} limit $8 offset $23", self.order());
+        // Of each source there may have to be all that the page passes over.
+        let end = |source: &Source| format!("{} limit $8 + $23", self.after_in_order(source.order));
+        let (with, width) = if self.asks_width() {
+            let found = self.in_index("true");
+            let with = format!(
+                "with wide as materialized (select count(*) > {NARROW_ROWS} as so
+                    from (select 1 from {found} limit {NARROW_ROWS} + 1) i) "
+            );
+            (with, "(select so from wide)")
+        } else {
+            (String::new(), "false")
+        };
+        let columns = format!("{COLUMNS}, {width} as is_wide");
+        let pages = self.parts(&self.sources(), ways, &columns, end);
+        match (ways, &pages[..]) {
+            (_, []) => None,
+            ([Way::Everything | Way::Owner | Way::Exact], [page]) => {
+                Some(format!("{with}select * from ({page}) page {order}"))
+            }
+            // A thread that there are several ways to is listed once.
+            _ => {
+                let all = pages.join(") union all (");
+                Some(format!(
+                    "{with}select * from (select distinct {COLUMNS}, is_wide from (({all})) pages) pages {order}"
+                ))
+            }
+        }
+    }
+
+    /// None: there is no way in.
+    pub(in crate::storage::threads::postgres) fn count(&self, ways: &[Way]) -> Option<String> {
+        let certain = if self.uncertain.is_empty() { "" } else { " and not " };
+        let certain = format!("{certain}{}", self.uncertain);
+        if ways == [Way::Everything] && self.asks_only_details() {
+            return Some(self.count_details(&certain));
+        }
+        let parts = self.parts(&self.sources_of_all(), ways, "thread_id", |_| certain.clone());
+        let all = parts.join(") union (");
+        (!parts.is_empty()).then(|| format!("select count(*) from (({all})) found"))
+    }
+
+    /// Whether no condition looks at the row of a thread.
+    fn asks_only_details(&self) -> bool {
+        let details = &self.query.details;
+        let asks_set = !details.metadata.is_empty() && !details.asks_labels();
+        asks_set && details.words.is_none() && plain_conditions(self.query).is_empty()
+    }
+
+    /// Details whose thread is shown. The others are few: of threads that were deleted or are not complete yet, which are garbage, and of
+    /// those that snapshots keep.
+    fn count_details(&self, certain: &str) -> String {
+        let found =
+            if self.indexed.is_empty() { ALL_DETAILS.to_owned() } else { self.in_index("true") };
+        let conditions = &self.text;
+        format!(
+            "select count(*) from {found} cross join lateral (select i.projection -> $1 as d) p
+             where i.details_key not in (select thread_key from garbage where tenant = $1
+                union all select thread_key from threads where tenant = $1 and not {SHOWN}
+                    and thread_id >= {FIRST_HIDDEN} and thread_id < {BEHIND_HIDDEN}){conditions}{certain}"
+        )
+    }
+
+    /// One text for each way and each source. `end` is what comes behind the conditions.
+    fn parts(
+        &self,
+        sources: &[Source],
+        ways: &[Way],
+        columns: &str,
+        end: impl Fn(&Source) -> String,
+    ) -> Vec<String> {
+        let conditions = &self.text;
+        let of_tenant = |source: &Source, tenant: &str, way: &str| {
+            let Source { from, guard, .. } = source;
+            let end = end(source);
+            format!(
+                "select {columns} from {from} where {tenant} = $1 and {SHOWN}{way}{guard}{conditions} {end}"
+            )
+        };
+        let mut parts = Vec::new();
+        for way in ways {
+            for source in sources {
+                let page = |way: &str| of_tenant(source, "threads.tenant", way);
+                parts.push(match way {
+                    Way::Everything if source.is_walk && self.has_index(source) => {
+                        of_tenant(source, TENANT_IN_INDEX, "")
+                    }
+                    Way::Everything => page(""),
+                    Way::Owner => page(" and owner = $9"),
+                    Way::Exact => page(" and thread_id = any ($10)"),
+                    Way::Prefix => {
+                        let one = page(" and thread_id >= r.first and thread_id < r.last");
+                        format!(
+                            "select p.* from unnest($11::text[], $12::text[]) r (first, last)
+                             cross join lateral ({one}) p"
+                        )
+                    }
+                });
+            }
+        }
+        parts
+    }
+
+    /// Whether an index has the threads of the tenant in the order that is asked for, or the few that are in a rare state.
+    fn has_index(&self, source: &Source) -> bool {
+        match source.order {
+            Order::SamePlace(place) => place != Status::Idle.place(),
+            Order::By(_) => true,
+            Order::AsAsked => self.query.sort != ThreadSort::ThreadId,
+        }
+    }
+
+    fn column(&self) -> &str {
+        match self.query.sort {
+            ThreadSort::Created => "created_at",
+            ThreadSort::Updated => "updated_at",
+            ThreadSort::StateUpdated => "run_at",
+            ThreadSort::Status => &self.status_place,
+            ThreadSort::ThreadId => "thread_id",
+        }
+    }
+
+    pub(in crate::storage::threads::postgres) fn order(&self) -> String {
+        self.order_by(self.column())
+    }
+
+    fn order_by(&self, column: &str) -> String {
+        let direction = if self.query.ascending { "asc" } else { "desc" };
+        match self.query.sort {
+            ThreadSort::ThreadId => format!("thread_id {direction}"),
+            _ => format!("{column} {direction}, thread_id {direction}"),
+        }
+    }
+
+    /// What is behind the page before, in order.
+    fn after_in_order(&self, order: Order) -> String {
+        let by_id = if self.query.ascending { "thread_id asc" } else { "thread_id desc" };
+        match (order, &self.query.after) {
+            (Order::SamePlace(place), Some(after)) if place == after.time => {
+                format!(" and thread_id {} $7 order by {by_id}", self.beyond())
+            }
+            (Order::SamePlace(_), _) => format!(" order by {by_id}"),
+            (Order::By(column), _) => self.after_by(column),
+            (Order::AsAsked, _) => self.after_by(self.column()),
+        }
+    }
+
+    fn after_by(&self, column: &str) -> String {
+        let (beyond, order) = (self.beyond(), self.order_by(column));
+        let after = match (&self.query.after, self.query.sort) {
+            (None, _) => String::new(),
+            (_, ThreadSort::ThreadId) => format!(" and thread_id {beyond} $7"),
+            _ => format!(" and ({column}, thread_id) {beyond} ($6, $7)"),
+        };
+        format!("{after} order by {order}")
+    }
+
+    fn beyond(&self) -> &'static str {
+        if self.query.ascending { ">" } else { "<" }
+    }
+}

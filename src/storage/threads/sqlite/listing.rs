@@ -1,0 +1,343 @@
+//! Builds the SQL text of listings, searches and counts of threads.
+
+use sqlx::query::Query;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{AssertSqlSafe, Sqlite};
+
+use super::metadata_conditions::MetadataConditions;
+use super::threads::COLUMNS;
+use crate::content::keys::TenantSecret;
+use crate::domain::caller::Caller;
+use crate::domain::threads::run_state::{RunState, Status};
+use crate::domain::threads::thread::{ThreadQuery, ThreadSort};
+use crate::domain::tokens::grants::Action;
+use crate::storage::sqlite::rows::{ids_json, prefixes_json};
+use crate::storage::threads::search::{Ask, is_sealed};
+use crate::storage::threads::status_conditions;
+use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way};
+
+/// The bind of [`ThreadQuery::busy_since`].
+const BUSY_SINCE: &str = "$20";
+const NOW: &str = "cast(unixepoch('subsec') * 1000000 as integer)";
+
+/// $1 tenant, $2 and $3 position, $4 to $7 labels and prefix, $9 to $11 the ways in, $12 ids, $13 owner, $14 to $17 times, $18 the folded
+/// text that a title has in it, null where nothing looks at titles, $19 what the id begins with, $21 rows to pass over.
+const CONDITIONS: &str = "
+    and ($4 is null or graph_id = $4) and ($5 is null or assistant_id = $5)
+    and ($6 is null or user_id = $6)
+    and ($7 is null or substr(thread_id, 1, length($7)) = $7)
+    and ($12 is null or thread_id in (select value from json_each($12)))
+    and ($13 is null or owner = $13)
+    and ($14 is null or created_at >= $14) and ($15 is null or created_at < $15)
+    and ($16 is null or updated_at >= $16) and ($17 is null or updated_at < $17)
+    and ($18 is null or substr(thread_id, 1, length($19)) = $19
+        or exists (select 1 from thread_details i where i.tenant = $1 and i.thread_key = threads.thread_key
+            and instr(i.title_folded, $18) > 0))";
+
+/// The number of the first bind of a condition on metadata.
+const FIRST_METADATA_BIND: usize = 22;
+
+/// Threads in a rare state up to which they are found by the index of states. Of more, threads are walked in their order.
+const NARROW_ROWS: u32 = 2_000;
+
+/// Joins the details `i` of a thread.
+const DETAILS: &str = " cross join (select tenant as of_tenant, thread_key as details_key, has_marks, projection from thread_details) i
+    on i.of_tenant = threads.tenant and i.details_key = threads.thread_key";
+
+/// Where the rows of a statement come from, and in which order.
+struct Source {
+    from: String,
+    /// Begins with ` and `, or is empty.
+    guard: String,
+    /// What is behind the page before.
+    after: String,
+    order: String,
+}
+
+/// A statement with its binds. Its text is put together from constants only; everything that a caller chose is bound.
+pub(super) struct Statement<'a> {
+    caller: &'a Caller,
+    query: &'a ThreadQuery,
+    filter: ThreadFilter,
+    /// The folded text that a title has in it, and what an id begins with.
+    words: Option<(&'a str, &'a str)>,
+    metadata: MetadataConditions,
+    /// Holds where the statement cannot decide about a row; empty where it always can.
+    uncertain: String,
+    only_uncertain: bool,
+    order: String,
+}
+
+impl<'a> Statement<'a> {
+    pub(super) fn new(caller: &'a Caller, secret: Option<&TenantSecret>, ask: Ask<'a>) -> Self {
+        let query = ask.query;
+        let is_sealed = is_sealed(secret);
+        let asked = &query.details.metadata;
+        let metadata = if asked.is_empty() || is_sealed {
+            MetadataConditions::default()
+        } else {
+            MetadataConditions::new(&caller.tenant, asked, FIRST_METADATA_BIND)
+        };
+        let uncertain = match metadata.uncertain.as_str() {
+            _ if is_sealed && !query.details.is_empty() => "1",
+            // Conditions without a text do not join details.
+            _ if metadata.text.is_empty() && !asked.is_empty() => "1",
+            uncertain => uncertain,
+        };
+        // Where content is encrypted no title can be compared here.
+        let words = query.details.words.as_ref().filter(|_| !is_sealed);
+        let place = status_conditions::place(BUSY_SINCE, NOW);
+        Self {
+            caller,
+            query,
+            filter: ThreadFilter::by(caller, Action::Read),
+            words: words.map(|it| (it.folded.as_str(), it.text.as_str())),
+            uncertain: uncertain.to_owned(),
+            metadata,
+            only_uncertain: ask.only_uncertain,
+            order: order(query, column(query.sort).unwrap_or(&place)),
+        }
+    }
+
+    pub(super) fn order(&self) -> &str {
+        &self.order
+    }
+
+    pub(super) fn page(&self) -> String {
+        let certain =
+            if self.uncertain.is_empty() { "1" } else { &format!("not {}", self.uncertain) };
+        let conditions = self.conditions();
+        let part = |source: Source| {
+            let Source { from, guard, after, order } = source;
+            let details = if self.metadata.text.is_empty() { "" } else { DETAILS };
+            format!(
+                "select * from (select {COLUMNS}, {certain} as is_certain from {from}{details}
+                 where threads.tenant = $1 and {SHOWN}{guard}{after}{conditions} order by {order} limit $8 + $21)"
+            )
+        };
+        let parts: Vec<String> = self.sources().into_iter().map(part).collect();
+        format!(
+            "{} select * from ({}) order by {} limit $8 offset $21",
+            self.width(),
+            parts.join(" union all "),
+            self.order
+        )
+    }
+
+    /// How many there are of which the statement can decide.
+    pub(super) fn count(&self) -> String {
+        let certain = match self.uncertain.as_str() {
+            "" => String::new(),
+            uncertain => format!(" and not {uncertain}"),
+        };
+        let details = if self.metadata.text.is_empty() { "" } else { DETAILS };
+        format!(
+            "select count(*) from threads{details} where threads.tenant = $1 and {SHOWN}{}{certain}
+                and $8 is not null and $21 is not null",
+            self.conditions()
+        )
+    }
+
+    fn conditions(&self) -> String {
+        let status = status_conditions::condition(&self.query.statuses, BUSY_SINCE, NOW);
+        let way = self.filter.condition(way_in);
+        let metadata = match self.metadata.text.as_str() {
+            "" => String::new(),
+            text => format!(" and {text}"),
+        };
+        let only = match self.uncertain.as_str() {
+            uncertain if self.only_uncertain => format!(" and {uncertain}"),
+            _ => String::new(),
+        };
+        // Each statement has the same binds.
+        format!(
+            "{CONDITIONS}{status}{way}{metadata}{only} and {BUSY_SINCE} is not null and ($2 is null or $2 is not null)
+                and ($3 is null or $3 is not null)"
+        )
+    }
+
+    /// Whether few threads may have the statuses that are asked for, so that the statement looks how many.
+    fn asks_width(&self) -> bool {
+        let query = self.query;
+        let are_rare = !query.statuses.is_empty() && !query.statuses.contains(&Status::Idle);
+        are_rare && query.sort != ThreadSort::Status
+    }
+
+    fn width(&self) -> String {
+        if !self.asks_width() {
+            return String::new();
+        }
+        format!(
+            "with wide as materialized (select count(*) > {NARROW_ROWS} as so from (select 1 from threads indexed by threads_run_state
+                where tenant = $1 and run_state <> 0 limit {NARROW_ROWS} + 1))"
+        )
+    }
+
+    fn sources(&self) -> Vec<Source> {
+        let query = self.query;
+        if !self.asks_width() {
+            return self.walks("threads", "");
+        }
+        let mut sources = self.walks("wide cross join threads", " and wide.so");
+        let column = column(query.sort).unwrap_or_default();
+        for source in query.statuses.iter().flat_map(|it| rare(*it)) {
+            sources.push(Source {
+                from: format!("wide cross join {}", source.from),
+                guard: format!(" and not wide.so{}", source.guard),
+                after: after(query, column),
+                order: order(query, column),
+            });
+        }
+        sources
+    }
+
+    /// A thread that is not stale has the time of its last change in an index, too. Statuses come one after the other, each in the order
+    /// of the ids.
+    fn walks(&self, from: &str, guard: &str) -> Vec<Source> {
+        let query = self.query;
+        let by = |from: &str, guard: String, column: &str| Source {
+            from: from.to_owned(),
+            guard,
+            after: after(query, column),
+            order: order(query, column),
+        };
+        match query.sort {
+            ThreadSort::Updated => {
+                let stale = format!("{from} indexed by threads_stale");
+                vec![
+                    by(from, format!("{guard} and not is_stale"), "run_of"),
+                    by(&stale, format!("{guard} and is_stale"), "updated_at"),
+                ]
+            }
+            ThreadSort::Status => self.by_statuses(),
+            sort => vec![by(from, guard.to_owned(), column(sort).unwrap_or_default())],
+        }
+    }
+
+    fn by_statuses(&self) -> Vec<Source> {
+        let query = self.query;
+        let direction = direction(query);
+        let mut sources = Vec::new();
+        for status in Status::ALL {
+            let (asked, place) = (&query.statuses, status.place());
+            let after = match &query.after {
+                None => String::new(),
+                Some(it) if it.time == place => format!(" and thread_id {} $3", beyond(query)),
+                Some(it) if (it.time < place) == query.ascending => String::new(),
+                Some(_) => continue,
+            };
+            if !asked.is_empty() && !asked.contains(&status) {
+                continue;
+            }
+            for source in rare(status) {
+                let order = format!("thread_id {direction}");
+                sources.push(Source { after: after.clone(), order, ..source });
+            }
+        }
+        sources
+    }
+
+    pub(super) fn bind(&self, text: String) -> Query<'_, Sqlite, SqliteArguments> {
+        let query = self.query;
+        let bound = sqlx::query(AssertSqlSafe(text))
+            .bind(&self.caller.tenant)
+            .bind(query.after.as_ref().map(|it| it.time))
+            .bind(query.after.as_ref().map(|it| it.thread_id.as_str()))
+            .bind(&query.graph_id)
+            .bind(&query.assistant_id)
+            .bind(&query.user_id)
+            .bind(&query.prefix)
+            .bind(i64::try_from(query.limit).unwrap_or(i64::MAX))
+            .bind(self.filter.owner.clone())
+            .bind(ids_json(&self.filter))
+            .bind(prefixes_json(&self.filter))
+            .bind(query.ids.as_ref().map(|it| serde_json::json!(it).to_string()))
+            .bind(&query.owner)
+            .bind(query.created.after)
+            .bind(query.created.before)
+            .bind(query.updated.after)
+            .bind(query.updated.before)
+            .bind(self.words.map(|it| it.0))
+            .bind(self.words.map(|it| it.1))
+            .bind(query.busy_since)
+            .bind(i64::try_from(query.offset).unwrap_or(i64::MAX));
+        self.metadata.binds.iter().fold(bound, Query::bind)
+    }
+}
+
+/// Threads with a status: those that are idle by the primary key, the others by the indexes of rare states.
+fn rare(status: Status) -> Vec<Source> {
+    let source = |from: &str, guard: String| Source {
+        from: from.to_owned(),
+        guard,
+        after: String::new(),
+        order: String::new(),
+    };
+    let condition = status_conditions::condition(&[status], BUSY_SINCE, NOW);
+    let by_state = |states: &[RunState]| {
+        let states: Vec<String> = states.iter().map(|it| it.number().to_string()).collect();
+        let guard =
+            format!(" and run_state <> 0 and run_state in ({}){condition}", states.join(", "));
+        source("threads indexed by threads_run_state", guard)
+    };
+    match status {
+        Status::Busy => {
+            let leased = status_conditions::is_leased(NOW);
+            let mut pending = by_state(&[RunState::Pending]);
+            pending.guard += &format!(" and not {leased}");
+            vec![source("threads indexed by threads_leased", format!(" and {leased}")), pending]
+        }
+        Status::Error => vec![by_state(&[RunState::Failed])],
+        Status::Interrupted => vec![by_state(&[RunState::Interrupted, RunState::Pending])],
+        Status::Idle => vec![source("threads", condition)],
+    }
+}
+
+/// None: the place of a status.
+fn column(sort: ThreadSort) -> Option<&'static str> {
+    match sort {
+        ThreadSort::Created => Some("created_at"),
+        ThreadSort::Updated => Some("updated_at"),
+        ThreadSort::StateUpdated => Some("run_at"),
+        ThreadSort::ThreadId => Some("thread_id"),
+        ThreadSort::Status => None,
+    }
+}
+
+fn direction(query: &ThreadQuery) -> &'static str {
+    if query.ascending { "asc" } else { "desc" }
+}
+
+fn beyond(query: &ThreadQuery) -> &'static str {
+    if query.ascending { ">" } else { "<" }
+}
+
+fn order(query: &ThreadQuery, column: &str) -> String {
+    let direction = direction(query);
+    match query.sort {
+        ThreadSort::ThreadId => format!("thread_id {direction}"),
+        _ => format!("{column} {direction}, thread_id {direction}"),
+    }
+}
+
+fn after(query: &ThreadQuery, column: &str) -> String {
+    let beyond = beyond(query);
+    match (&query.after, query.sort) {
+        (None, _) => String::new(),
+        (Some(_), ThreadSort::ThreadId) => format!(" and thread_id {beyond} $3"),
+        (Some(_), _) => format!(" and ({column}, thread_id) {beyond} ($2, $3)"),
+    }
+}
+
+/// $9 owner, $10 ids, $11 prefixes. One file's threads are few enough for the other ways to look through them in order.
+fn way_in(way: Way) -> &'static str {
+    match way {
+        Way::Everything => "true",
+        Way::Owner => "owner = $9",
+        Way::Exact => "thread_id in (select value from json_each($10))",
+        Way::Prefix => {
+            "exists (select 1 from jsonb_each($11) r
+                where thread_id >= r.value ->> 0 and thread_id < r.value ->> 1)"
+        }
+    }
+}
