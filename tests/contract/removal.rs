@@ -8,7 +8,7 @@ use threadkeep::domain::threads::storage::DeleteThread;
 use crate::commands::{Put, Writes};
 use crate::conditions::{lease, one};
 use crate::delta::replay_view;
-use crate::harness::{Harness, commit, conflict, everything, thread_id, values, writes};
+use crate::harness::{Harness, commit, conflict, everything, masters, thread_id, values, writes};
 
 const HOUR: i64 = 3_600 * 1_000_000;
 const DAY: i64 = 24 * HOUR;
@@ -215,7 +215,7 @@ async fn garbage_is_as_old_as_the_clock_of_the_database_says() {
          end $$",
     )
     .await;
-    let storage = h.open_with(None, None).await.unwrap();
+    let storage = h.open_with(masters(), None).await.unwrap();
     h.sql(
         "insert into garbage (tenant, thread_key, scope_id, created_at)
          values ('tenant-a', 1000, 1000, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",

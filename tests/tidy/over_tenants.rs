@@ -3,19 +3,39 @@
 /// What goes over all tenants on purpose, or has its condition elsewhere: file, words of the statement, reason.
 pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     (
-        "threads/postgres/conditions.rs",
+        "threads/postgres/conditions/statements.rs",
         "from thread_details i where {guard} and {indexed} offset 0",
         "an index whose entries begin with the tenant's name; the tenant is compared around it",
     ),
     (
-        "threads/postgres/conditions.rs",
+        "threads/postgres/conditions/statements.rs",
         "(select 1 from {found} limit",
         "counts what the index finds of the tenant",
     ),
     (
-        "threads/postgres/conditions.rs",
+        "threads/postgres/conditions/statements.rs",
         "select {columns} from {from} where {tenant} = $1",
         "the condition names the tenant in one of two forms, for one of two indexes",
+    ),
+    (
+        "threads/postgres/conditions/statements.rs",
+        "select count(*) from {found} cross join lateral",
+        "what the index finds of the tenant, or all details of the tenant",
+    ),
+    (
+        "threads/sqlite/listing.rs",
+        "select {columns}, {certain} as is_certain from {from}{details}",
+        "each source is joined with threads of the tenant, by its first condition",
+    ),
+    (
+        "threads/sqlite/listing.rs",
+        "cross join (select tenant as of_tenant",
+        "joined by the tenant of a thread",
+    ),
+    (
+        "threads/sqlite/listing.rs",
+        "wide cross join",
+        "a source of threads; the statement has the tenant",
     ),
     (
         "threads/run_states.rs",

@@ -62,6 +62,16 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
             rounds=options.rounds,
         )
 
+    async def thread_pages(field: Field) -> list[Row]:
+        return thread_searches.searches(
+            field,
+            threads=options.threads,
+            few=options.few_threads,
+            checkpoints=options.thread_checkpoints,
+            rounds=options.rounds,
+            number=options.calls,
+        )
+
     async def whole_states(field: Field) -> list[Row]:
         return large_states.states(field, sizes=options.state_bytes)
 
@@ -74,9 +84,7 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
         "store": items,
         "vectors": by_meaning,
         "files": agent_files,
-        "threads": lambda field: thread_searches.searches(
-            field, threads=options.threads, rounds=options.rounds, number=options.calls
-        ),
+        "threads": thread_pages,
         "turns": lambda field: agents.turns(field, turns=options.turns),
         "long": lambda field: agents.long_thread(
             field, checkpoints=options.checkpoints, rounds=options.rounds
@@ -109,6 +117,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--vectors", type=int, help="items with a vector (20,000)")
     parser.add_argument("--files", type=int, nargs="+", help="files (100 1,000 10,000)")
     parser.add_argument("--threads", type=int, help="threads with metadata (100,000)")
+    parser.add_argument("--few-threads", type=int, help="of the tenant beside it (1,000)")
+    parser.add_argument("--thread-checkpoints", type=int, help="checkpoints of each of them (10)")
     parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
     parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
@@ -127,6 +137,8 @@ def arguments() -> argparse.Namespace:
         "vectors": 20_000,
         "files": [100, 1_000, 10_000],
         "threads": 100_000,
+        "few_threads": 1_000,
+        "thread_checkpoints": 10,
         "checkpoints": 600,
         "chat_turns": 200,
         "javascript_turns": 20,
@@ -142,7 +154,9 @@ def arguments() -> argparse.Namespace:
         "items": 2_000,
         "vectors": 5_100,
         "files": [60],
-        "threads": 300,
+        "threads": 1_100,
+        "few_threads": 50,
+        "thread_checkpoints": 2,
         "checkpoints": 45,
         "chat_turns": 10,
         "javascript_turns": 2,

@@ -1,156 +1,217 @@
-"""Searches of threads against a plain table of as many rows with jsonb and a GIN index.
+"""Searches of threads against a plain table of as many rows, and against themselves.
 
-The reference is what one would write without us: `threads (id, title, metadata, created)` in the
-same PostgreSQL, asked by psycopg on one open connection.
+What is found is compared with the plain table. Pages in an order that the plain table has no index
+for are held against our own list by the time of creation, and against a tenant of few threads.
 """
 
 from __future__ import annotations
 
-import asyncio
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import psycopg
 from measure import Goal, Row, in_turns, millis, row
-from psycopg.types.json import Jsonb
-from sides import OURS, SIDES, THEIRS, Field
+from sides import OURS, SIDES, Field
+from support.http import post_json
+from thread_rows import HITS, PAGE, Scene
+from workloads import checkpoint, config
 
-from threadkeep import AsyncClient, Client
+from threadkeep import Client, ThreadkeepError
+from threadkeep.langgraph import ThreadkeepSaver
 
-PAGE = 20
-TASKS = 32
-THREE_TIMES, TWICE = Goal(at_most=3.0), Goal(at_most=2.0)
-HITS = (1, 10, 1_000)
-"""How many threads have a value of the field of this name."""
-
-PLAIN = """
-create table threads (id text primary key, title text, metadata jsonb not null,
-    created timestamptz not null default clock_timestamp());
-create index on threads using gin (metadata jsonb_path_ops);
-create index on threads (created)
-"""
-FILL = "insert into threads (id, title, metadata) values (%s, %s, %s)"
-FOUND = "select id, title, metadata, created from threads"
-NEWEST = f"{FOUND} order by created desc limit {PAGE}"
-BY_METADATA = f"{FOUND} where metadata @> %s order by created desc limit {PAGE}"
-BY_TITLE = f"{FOUND} where position(%s in lower(title)) > 0 order by created desc limit {PAGE}"
-COUNTED = "select count(*) from threads where metadata @> %s"
-
-
-def metadata(at: int) -> dict[str, Any]:
-    """Some 200 bytes, with fields of which so many threads share a value."""
-    shared = {f"of_{hits}": at // hits for hits in HITS}
-    return {**shared, "all": True, "customer": f"customer-{at % 5_000}", "tags": ["a", at % 7]}
-
-
-def title(at: int) -> str:
-    return f"Conversation {at} about {at % 977} things"
+THREE_TIMES, TWICE, HALF_MORE = Goal(at_most=3.0), Goal(at_most=2.0), Goal(at_most=1.5)
+TEN_TIMES, EVEN = Goal(at_most=10.0), Goal(at_most=1.05)
+SORTS = ("updated", "state_updated", "created", "thread_id", "status")
+ORDERS = ("desc", "asc")
+ENGINES = ("PostgreSQL", "SQLite")
+WIRE_PAGE = "/threads/search"
 
 
 class Asked(NamedTuple):
     """A call of both sides; each answers how many rows it found."""
 
     name: str
-    ours: Callable[[Client], int]
-    theirs: Callable[[psycopg.Connection[Any]], int]
+    ours: Callable[[], int]
+    theirs: Callable[[], int]
     goal: Goal
 
 
-def by_metadata(name: str, wanted: dict[str, Any]) -> Asked:
-    def ours(client: Client) -> int:
-        return len(client.threads.search(metadata=wanted, limit=PAGE).threads)
+def searches(
+    field: Field, *, threads: int, few: int, checkpoints: int, rounds: int, number: int
+) -> list[Row]:
+    rows = []
+    for engine in ENGINES:
+        scene = Scene(field, engine, threads, few, checkpoints)
+        try:
+            with (
+                Client(scene.server.url, api_key=scene.key) as client,
+                Client(scene.server.url, api_key=scene.few_key) as few_client,
+            ):
+                # The first search of a tenant derives the states that nobody derived before.
+                settle(client, few_client)
+                for asked in [
+                    *against_plain(scene, client),
+                    *against_created(client),
+                    *against_few(client, few_client, few),
+                    *far_pages(scene, client),
+                ]:
+                    found = timed(asked, rounds, max(5, number // 10))
+                    measure = f"{engine}, {threads:,} threads, {asked.name}, p50"
+                    rows.append(row(measure, *found, millis, asked.goal))
+            rows.append(puts(scene, rounds, number))
+        finally:
+            scene.close()
+    return rows
 
-    def theirs(plain: psycopg.Connection[Any]) -> int:
-        return len(plain.execute(BY_METADATA, [Jsonb(wanted)]).fetchall())
 
-    return Asked(name, ours, theirs, THREE_TIMES)
-
-
-def counted(name: str, wanted: dict[str, Any]) -> Asked:
-    def ours(client: Client) -> int:
-        return client.threads.count(metadata=wanted)
-
-    def theirs(plain: psycopg.Connection[Any]) -> int:
-        (found,) = plain.execute(COUNTED, [Jsonb(wanted)]).fetchone() or (0,)
-        return int(found)
-
-    return Asked(name, ours, theirs, TWICE)
+def settle(*clients: Client) -> None:
+    """Wait until the state of every thread is derived."""
+    for client in clients:
+        while True:
+            try:
+                client.threads.count(status="busy")
+                break
+            except ThreadkeepError as error:
+                if error.code != "threads_indexing":
+                    raise
+                time.sleep(0.5)
 
 
-def asked(threads: int) -> list[Asked]:
+def page(client: Client, **conditions: Any) -> int:
+    return len(client.threads.search(limit=PAGE, **conditions).threads)
+
+
+def against_plain(scene: Scene, client: Client) -> Iterator[Asked]:
+    plain, threads = scene.plain, scene.threads
     middle = threads // 2
-    newest = Asked(
-        f"newest {PAGE}",
-        lambda client: len(client.threads.search(limit=PAGE).threads),
-        lambda plain: len(plain.execute(NEWEST).fetchall()),
-        TWICE,
-    )
+    yield Asked(f"newest {PAGE}", lambda: page(client), plain.newest, TWICE)
+    wanted: list[tuple[str, dict[str, Any]]] = [("no hit", {"of_1": -1})]
+    wanted += [(f"{hits:,} hits", {f"of_{hits}": middle // hits}) for hits in HITS]
+    wanted.append((f"{threads:,} hits", {"all": True}))
+    for name, metadata in wanted:
+        yield Asked(
+            f"by metadata, {name}",
+            lambda metadata=metadata: page(client, metadata=metadata),
+            lambda metadata=metadata: plain.found(metadata, None),
+            THREE_TIMES,
+        )
+    for status in ("idle", "interrupted", "error"):
+        yield Asked(
+            f"by status {status}",
+            lambda status=status: page(client, status=status),
+            lambda status=status: plain.found(None, status),
+            THREE_TIMES,
+        )
+    for name, metadata in [wanted[3], wanted[4]]:
+        yield Asked(
+            f"interrupted, by metadata, {name}",
+            lambda metadata=metadata: page(client, status="interrupted", metadata=metadata),
+            lambda metadata=metadata: plain.found(metadata, "interrupted"),
+            THREE_TIMES,
+        )
+    for name, metadata in [wanted[2], wanted[4]]:
+        yield Asked(
+            f"count, {name}",
+            lambda metadata=metadata: client.threads.count(metadata=metadata),
+            lambda metadata=metadata: plain.counted(metadata),
+            TWICE,
+        )
     words = f"conversation {middle} "
-    by_title = Asked(
+    yield Asked(
         "by a part of one title",
-        lambda client: len(client.threads.search(q=words, limit=PAGE).threads),
-        lambda plain: len(plain.execute(BY_TITLE, [words]).fetchall()),
+        lambda: page(client, q=words),
+        lambda: plain.titled(words),
         THREE_TIMES,
     )
-    found = [
-        by_metadata(f"by metadata, {hits:,} hits", {f"of_{hits}": middle // hits}) for hits in HITS
-    ]
-    return [
-        newest,
-        by_metadata("by metadata, no hit", {"of_1": -1}),
-        *found,
-        by_metadata(f"by metadata, {threads:,} hits", {"all": True}),
-        counted("count, 10 hits", {"of_10": middle // 10}),
-        counted(f"count, {threads:,} hits", {"all": True}),
-        by_title,
-    ]
 
 
-async def fill(field: Field, threads: int) -> None:
-    """As many threads on both sides, with the same titles and metadata."""
-    async with AsyncClient(field.server.url, api_key=field.key) as client:
-
-        async def some(task: int) -> None:
-            for at in range(task, threads, TASKS):
-                await client.threads.create(f"t-{at}", title=title(at), metadata=metadata(at))
-
-        await asyncio.gather(*map(some, range(TASKS)))
-    with psycopg.connect(field.reference_url(), autocommit=True) as plain:
-        plain.execute(PLAIN)
-        rows = [(f"t-{at}", title(at), Jsonb(metadata(at))) for at in range(threads)]
-        with plain.cursor() as cursor, plain.transaction():
-            cursor.executemany(FILL, rows)
-    for name in (field.place.name, field.reference):
-        assert name is not None
-        field.databases.run("vacuum analyze", name)
+def against_created(client: Client) -> Iterator[Asked]:
+    for sort in SORTS:
+        for order in ORDERS:
+            yield Asked(
+                f"page by {sort} {order} / by created",
+                lambda sort=sort, order=order: page(client, sort=sort, order=order),
+                lambda: page(client),
+                TWICE,
+            )
 
 
-def timed(call: Callable[[Any], int], side: Any) -> tuple[float, int]:
-    begun = time.perf_counter()
-    found = call(side)
-    return time.perf_counter() - begun, found
+def against_few(client: Client, few_client: Client, few: int) -> Iterator[Asked]:
+    for sort in SORTS:
+        yield Asked(
+            f"page by {sort} / of {few:,} threads",
+            lambda sort=sort: page(client, sort=sort),
+            lambda sort=sort: page(few_client, sort=sort),
+            HALF_MORE,
+        )
 
 
-async def searches(field: Field, *, threads: int, rounds: int, number: int) -> list[Row]:
-    await fill(field, threads)
-    share = max(5, number // 10)
-    rows = []
-    with (
-        Client(field.server.url, api_key=field.key) as client,
-        psycopg.connect(field.reference_url(), autocommit=True) as plain,
-    ):
-        for one in asked(threads):
-            medians: dict[str, list[float]] = {side: [] for side in SIDES}
-            for counted_round, side in enumerate(in_turns(SIDES, rounds + 1)):
-                call, of = (one.ours, client) if side == OURS else (one.theirs, plain)
-                times = [timed(call, of) for _ in range(share)]
-                assert {found for _, found in times} == {one.theirs(plain)}, one.name
-                # The first round of each side warms it up and is not counted.
-                if counted_round >= len(SIDES):
-                    medians[side].append(statistics.median(took for took, _ in times))
-            ours, theirs = (statistics.median(medians[side]) for side in (OURS, THEIRS))
-            measure = f"{threads:,} threads, {one.name}, p50"
-            rows.append(row(measure, ours, theirs, millis, one.goal))
-    return rows
+def far_pages(scene: Scene, client: Client) -> Iterator[Asked]:
+    """Near the end: by an offset of the Agent Server wire, and by a cursor."""
+    last = scene.threads - PAGE
+
+    def at(offset: int) -> int:
+        body = {"limit": PAGE, "offset": offset, "select": ["thread_id"]}
+        return len(wire_page(scene, body))
+
+    yield Asked(f"offset {last:,} / first page", lambda: at(last), lambda: at(0), TEN_TIMES)
+    walked = client.threads.search(sort="thread_id", limit=1_000)
+    while True:
+        cursor = walked.next_cursor
+        walked = client.threads.search(sort="thread_id", limit=1_000, cursor=cursor)
+        if walked.next_cursor is None:
+            break
+    yield Asked(
+        "cursor to the last 1,000 / first page",
+        lambda: page(client, sort="thread_id", cursor=cursor),
+        lambda: page(client, sort="thread_id"),
+        HALF_MORE,
+    )
+
+
+def wire_page(scene: Scene, body: dict[str, Any]) -> list[Any]:
+    found: list[Any] = post_json(scene.server.url, WIRE_PAGE, body, key=scene.key).json()
+    return found
+
+
+def puts(scene: Scene, rounds: int, number: int) -> Row:
+    """A put of a tenant with many threads against one of a tenant without any."""
+    medians: dict[str, list[float]] = {side: [] for side in SIDES}
+    url, step = scene.server.url, 0
+    savers = {
+        side: ThreadkeepSaver(url, api_key=key)
+        for side, key in zip(SIDES, (scene.key, scene.none_key), strict=True)
+    }
+    wheres: dict[str, Any] = {side: config("new") for side in SIDES}
+    for side in in_turns(SIDES, rounds + 1):
+        times = []
+        for _ in range(number):
+            begun = time.perf_counter()
+            wheres[side] = savers[side].put(wheres[side], *checkpoint(step))
+            times.append(time.perf_counter() - begun)
+            step += 1
+        medians[side].append(statistics.median(times))
+    for saver in savers.values():
+        saver.close()
+    ours, theirs = (statistics.median(medians[side][1:]) for side in SIDES)
+    measure = f"{scene.engine}, put with {scene.threads:,} threads / with none, p50"
+    return row(measure, ours, theirs, millis, EVEN)
+
+
+def timed(asked: Asked, rounds: int, number: int) -> tuple[float, float]:
+    """Medians of our call and the other one; both find as many rows."""
+    medians: dict[str, list[float]] = {side: [] for side in SIDES}
+    for counted_round, side in enumerate(in_turns(SIDES, rounds + 1)):
+        call = asked.ours if side == OURS else asked.theirs
+        times, found = [], set()
+        for _ in range(number):
+            begun = time.perf_counter()
+            found.add(call())
+            times.append(time.perf_counter() - begun)
+        assert found == {asked.theirs()}, (asked.name, found)
+        # The first round of each side warms it up and is not counted.
+        if counted_round >= len(SIDES):
+            medians[side].append(statistics.median(times))
+    ours, theirs = (statistics.median(medians[side]) for side in SIDES)
+    return ours, theirs

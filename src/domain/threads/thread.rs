@@ -68,6 +68,20 @@ pub struct ThreadQuery {
 }
 
 impl ThreadQuery {
+    /// Whether no other condition is there than on metadata that people set.
+    pub fn asks_only_metadata(&self) -> bool {
+        let Self { graph_id, assistant_id, user_id, prefix, ids, owner, .. } = self;
+        let (created, updated) = (self.created, self.updated);
+        let texts = [graph_id, assistant_id, user_id, prefix, owner];
+        !self.details.metadata.is_empty()
+            && !self.details.asks_labels()
+            && self.details.words.is_none()
+            && self.statuses.is_empty()
+            && ids.is_none()
+            && texts.iter().all(|it| it.is_none())
+            && (created, updated) == <(TimeRange, TimeRange)>::default()
+    }
+
     /// Whether the states of threads decide what is found, or where it stands.
     pub fn is_by_state(&self) -> bool {
         !self.statuses.is_empty()

@@ -97,7 +97,7 @@ impl Condition {
                 documents.push(Value::from(MARK));
                 let any = documents.iter().map(|it| {
                     let json = self.text(under(tenant, &it.to_string()));
-                    format!("i.projection @> cast({json} as text)::jsonb")
+                    format!("i.projection @> {}", once(&format!("cast({json} as text)::jsonb")))
                 });
                 vec![format!("({})", any.collect::<Vec<_>>().join(" or "))]
             }
@@ -203,7 +203,7 @@ impl Condition {
 
     fn json(&mut self, value: &Value) -> String {
         let bind = self.text(project_operand(value).to_string());
-        format!("cast({bind} as text)::jsonb")
+        once(&format!("cast({bind} as text)::jsonb"))
     }
 
     fn jsons(&mut self, values: &[Value]) -> String {
@@ -215,6 +215,11 @@ impl Condition {
     fn last(&self) -> String {
         format!("${}", self.first + self.binds.len() - 1)
     }
+}
+
+/// What is the same for all rows, made once. A plan for any values makes a cast for each row.
+fn once(expression: &str) -> String {
+    format!("(select {expression})")
 }
 
 /// A value under the names that lead to it.

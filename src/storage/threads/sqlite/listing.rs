@@ -130,6 +130,17 @@ impl<'a> Statement<'a> {
             "" => String::new(),
             uncertain => format!(" and not {uncertain}"),
         };
+        let is_all = self.filter.ways() == [Way::Everything];
+        if is_all && self.query.asks_only_metadata() && !self.metadata.text.is_empty() {
+            // The threads of the others are not shown: they were deleted, are not complete yet, or snapshots keep them.
+            return format!(
+                "select count(*) from thread_details i where tenant = $1 and {}{certain}
+                    and thread_key not in (select thread_key from garbage where tenant = $1
+                        union all select thread_key from threads where tenant = $1 and not {SHOWN}
+                            and thread_id >= char(1) || 'snapshot:' and thread_id < char(1) || 'snapshot;')",
+                self.metadata.text
+            );
+        }
         let details = if self.metadata.text.is_empty() { "" } else { DETAILS };
         format!(
             "select count(*) from threads{details} where threads.tenant = $1 and {SHOWN}{}{certain}

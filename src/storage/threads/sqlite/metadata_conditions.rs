@@ -33,7 +33,10 @@ impl MetadataConditions {
             let found = format!("i.projection -> ${at}");
             let mut is_match = format!("{found} = ${number}");
             if value.is_number() {
-                let is_other = format!("{found} = '-0' or {found} glob '[-0-9]*[.eE]*'");
+                let mut is_other = format!("{found} glob '[-0-9]*[.eE]*'");
+                if value.as_i64() == Some(0) {
+                    is_other += &format!(" or {found} = '-0'");
+                }
                 is_match = format!("({is_match} or {is_other})");
                 decided_by_document.push(format!("coalesce({is_other}, 0)"));
             }

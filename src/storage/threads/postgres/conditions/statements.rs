@@ -1,6 +1,6 @@
 //! Puts the statements together: where rows come from, in which order, and how many there are.
 
-use super::{BUSY_SINCE, COLUMNS, Conditions, plain_conditions};
+use super::{BUSY_SINCE, COLUMNS, Conditions};
 use crate::domain::threads::run_state::Status;
 use crate::domain::threads::thread::ThreadSort;
 use crate::storage::postgres::{NOW, TENANT_IN_INDEX};
@@ -175,6 +175,11 @@ impl Conditions<'_> {
             ([Way::Everything | Way::Owner | Way::Exact], [page]) => {
                 Some(format!("{with}select * from ({page}) page {order}"))
             }
+            // Sources of walks have no thread in common.
+            ([Way::Everything | Way::Owner | Way::Exact], _) if !self.is_by_words => {
+                let all = pages.join(") union all (");
+                Some(format!("{with}select * from (({all})) pages {order}"))
+            }
             // A thread that there are several ways to is listed once.
             _ => {
                 let all = pages.join(") union all (");
@@ -189,19 +194,12 @@ impl Conditions<'_> {
     pub(in crate::storage::threads::postgres) fn count(&self, ways: &[Way]) -> Option<String> {
         let certain = if self.uncertain.is_empty() { "" } else { " and not " };
         let certain = format!("{certain}{}", self.uncertain);
-        if ways == [Way::Everything] && self.asks_only_details() {
+        if ways == [Way::Everything] && self.query.asks_only_metadata() {
             return Some(self.count_details(&certain));
         }
         let parts = self.parts(&self.sources_of_all(), ways, "thread_id", |_| certain.clone());
         let all = parts.join(") union (");
         (!parts.is_empty()).then(|| format!("select count(*) from (({all})) found"))
-    }
-
-    /// Whether no condition looks at the row of a thread.
-    fn asks_only_details(&self) -> bool {
-        let details = &self.query.details;
-        let asks_set = !details.metadata.is_empty() && !details.asks_labels();
-        asks_set && details.words.is_none() && plain_conditions(self.query).is_empty()
     }
 
     /// Details whose thread is shown. The others are few: of threads that were deleted or are not complete yet, which are garbage, and of
