@@ -31,6 +31,7 @@ use crate::domain::files::raw_files::RawFiles;
 use crate::domain::files::uploads::Uploads;
 use crate::domain::files::{Files, MEMORY_BYTES};
 use crate::domain::scheduling::background_tasks;
+use crate::domain::scheduling::open_streams::OpenStreams;
 use crate::domain::scheduling::shares::{Shares, Sizes};
 use crate::domain::scheduling::write_health::WriteHealth;
 use crate::domain::sessions::commit::SessionCommit;
@@ -83,6 +84,7 @@ pub struct App {
     pub no_agent_server: bool,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
+    pub streams: Arc<OpenStreams>,
     pub tokens: Tokens,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
@@ -257,6 +259,7 @@ impl App {
             authenticator,
             clock,
             readiness: Arc::default(),
+            streams: Arc::default(),
             shares: Shares::new(Sizes::default()),
             memory,
             values: Values::new(memory.recent_bytes_max),

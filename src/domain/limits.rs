@@ -144,6 +144,10 @@ pub struct Limits {
     pub feed_followers_max: u64,
     /// How long a position of the change feed leads on.
     pub feed_seconds_kept: u64,
+    /// Streams of the Agent Server wire that are held open on one server: of one credential, of one tenant, of all.
+    pub event_streams_per_credential_max: u64,
+    pub event_streams_per_tenant_max: u64,
+    pub event_streams_max: u64,
     /// The query of a search by words, and different words in it.
     pub text_query_bytes_max: u64,
     pub text_query_words_max: u64,
@@ -332,6 +336,9 @@ pub const LIMITS: Limits = Limits {
     feed_followers_per_tenant_max: 100,
     feed_followers_max: 1_000,
     feed_seconds_kept: 86_400,
+    event_streams_per_credential_max: 64,
+    event_streams_per_tenant_max: 256,
+    event_streams_max: 2_000,
     text_query_bytes_max: 1_024,
     text_query_words_max: 32,
     text_candidates_max: 50_000,

@@ -311,6 +311,7 @@ fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>>
         .routes(needs(Threads(Read), routes!(agent_server::runs::create_cron_on_thread)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::command)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::follow)))
+        .routes(needs(Threads(Read), routes!(agent_server::events::hold)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::get)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::delete)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::join)))

@@ -7,6 +7,7 @@ mod support;
 mod accounts;
 mod agent_server;
 mod agent_server_assistants;
+mod agent_server_events;
 mod agent_server_states;
 mod agent_server_store;
 mod agent_server_threads;

@@ -9,6 +9,7 @@ pub mod fair_places;
 pub mod fair_queue;
 pub mod lanes;
 pub mod long_work;
+pub mod open_streams;
 pub mod pace;
 pub mod shares;
 pub mod turns;

@@ -12,6 +12,7 @@ use crate::auth::authenticator::Identity;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::shares::Held;
 use crate::http::request::body;
 use crate::http::request::call::{Call, Reply, deadline, decode_input, identify_as, presented_key};
 use crate::http::request::decode::{Input, Received};
@@ -24,6 +25,14 @@ pub struct PlainCall {
     pub caller: Caller,
     pub deadline: Micros,
     pub reply: Reply,
+}
+
+/// A request that opens a stream. Its body means nothing.
+pub struct StreamCall {
+    pub identity: Identity,
+    /// As it was presented.
+    pub key: Option<String>,
+    pub held: Held,
 }
 
 /// A request with a body in JSON, whatever its content type says.
@@ -45,6 +54,19 @@ impl FromRequest<Arc<App>> for PlainCall {
         let deadline = deadline(&parts.headers, app)?;
         drop(body::read(&parts.headers, body, &account).await);
         Ok(Self { caller: identity.caller, deadline, reply: Reply::json(account.open()) })
+    }
+}
+
+impl FromRequest<Arc<App>> for StreamCall {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+        let (parts, body) = request.into_parts();
+        let identity = identify(&parts, app).await?;
+        let account = app.shares.account(identity.holder());
+        drop(body::read(&parts.headers, body, &account).await);
+        let key = presented(&parts.headers, app).map(str::to_owned);
+        Ok(Self { identity, key, held: account.open() })
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod assistants;
 pub mod call;
+pub mod events;
 mod extract;
 pub mod history;
 pub mod meta;

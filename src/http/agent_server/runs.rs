@@ -33,7 +33,7 @@ pub async fn list(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall
 
 /// # Errors
 /// 404.
-async fn require_thread(app: &App, caller: &Caller, id: &ThreadId) -> Result<(), Problem> {
+pub async fn require_thread(app: &App, caller: &Caller, id: &ThreadId) -> Result<(), Problem> {
     let found = app.threads.get(caller, id).await?;
     found.map(drop).ok_or_else(|| no_thread(id))
 }

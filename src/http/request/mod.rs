@@ -9,6 +9,7 @@ pub(super) mod cursor;
 pub(super) mod decode;
 pub mod decoders;
 pub mod entries;
+pub(super) mod event_stream;
 pub(super) mod exact;
 pub(super) mod media;
 pub(super) mod meter;

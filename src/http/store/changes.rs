@@ -1,41 +1,29 @@
 //! Serves `GET /v1/store/changes`: the change feed of the store, as server-sent events. It sends names of items, never values.
-//!
-//! **Invariant:** the credential is checked again every second: a stream ends with the credential that opened it.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::http::{HeaderMap, Uri};
 use serde_json::json;
-use tokio::sync::watch;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::authenticator::{Authenticator, Identity};
 use crate::domain::Error;
-use crate::domain::scheduling::shares::Held;
 use crate::domain::store::feed::{Change, Position, Watched};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::subscription::{Step, Subscription};
 use crate::http::request::call::{Answer, Holder, presented_key};
 use crate::http::request::cursor;
-use crate::http::request::outgoing::{self, Sender};
-use crate::http::request::problem::{Code, Problem};
+use crate::http::request::event_stream::{CHECK_EVERY, End, EventStream, require_accepted};
+use crate::http::request::problem::Problem;
 use crate::http::threads::handlers::query_of;
 
-const EVENT_STREAM: &str = "text/event-stream";
 const CURSOR: &str = "changes";
-/// How often the credential is looked at.
-const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// A stream without changes shows that it lives, and moves its position on.
 const BEAT_EVERY: Duration = Duration::from_secs(15);
-/// Who takes nothing for this long has left.
-const STALL_MAX: Duration = Duration::from_mins(1);
-/// Held from the beginning, so that a stream that finds no room for changes can say why it ends.
-const END_BYTES: usize = 256;
 
 /// Follow changes
 ///
@@ -72,27 +60,11 @@ pub async fn follow(
         identity.pass.minter(),
         identity.caller.subject.as_deref().unwrap_or_default()
     );
-    let mut held = app.shares.account(identity.holder()).open();
-    held.grow(END_BYTES)?;
+    let held = app.shares.account(identity.holder()).open();
     let subscription = app.feeds.follow(&identity.caller, &holder, watched, asked.after).await?;
-    let (events, body) = outgoing::channel(&held);
-    let follower = Follower {
-        authenticator: Arc::clone(&app.authenticator),
-        key: presented_key(&headers).map(str::to_owned),
-        identity,
-        subscription,
-        closed: app.feeds.closed(),
-        events,
-        held,
-    };
-    tokio::spawn(follower.run());
-    let headers = [
-        (header::CONTENT_TYPE.as_str(), EVENT_STREAM),
-        (header::CACHE_CONTROL.as_str(), "no-store"),
-        // A proxy must not gather events.
-        ("x-accel-buffering", "no"),
-    ];
-    Ok((headers, body).into_response() as Response)
+    let (stream, answer) = EventStream::open(&app, identity, presented_key(&headers), held)?;
+    tokio::spawn(Follower { subscription, stream }.run());
+    Ok(answer)
 }
 
 /// What the query may have.
@@ -138,49 +110,30 @@ impl ChangesQuery {
 
 /// One stream.
 struct Follower {
-    authenticator: Arc<Authenticator>,
-    key: Option<String>,
-    identity: Identity,
     subscription: Subscription,
-    closed: watch::Receiver<bool>,
-    events: Sender,
-    /// What the end of the stream takes, and nothing else between two events.
-    held: Held,
+    stream: EventStream,
 }
 
 impl Follower {
     /// Until either side leaves.
     async fn run(mut self) {
-        if let Some(code) = self.tell().await {
-            let text = format!("event: end\ndata: {}\n\n", json!({"code": code}));
-            if self.is_taken().await {
-                self.events.put(text.as_bytes(), &mut self.held);
-            }
-        }
-        self.events.end();
+        let end = match self.tell().await {
+            Ok(never) => match never {},
+            Err(end) => end,
+        };
+        let last = |code| format!("event: end\ndata: {}\n\n", json!({"code": code}));
+        self.stream.end(end.map(last)).await;
     }
 
-    /// Why the server ends it; None: the caller has left.
-    async fn tell(&mut self) -> Option<&'static str> {
-        if let Err(end) = self.send(&self.event("ready", "{}")).await {
-            return end;
-        }
-        let (mut checked_at, mut told_at) = (Instant::now(), Instant::now());
+    /// # Errors
+    /// Why the stream ends, which it does at some time.
+    async fn tell(&mut self) -> Result<Infallible, End> {
+        self.stream.send(&self.event("ready", "{}")).await?;
+        let mut told_at = Instant::now();
         loop {
-            if checked_at.elapsed() >= CHECK_EVERY {
-                if let Err(code) = self.check().await {
-                    return Some(code);
-                }
-                checked_at = Instant::now();
-            }
-            if *self.closed.borrow() {
-                return Some("stopping");
-            }
-            let step = tokio::select! {
-                step = self.subscription.next(CHECK_EVERY) => step,
-                _ = self.closed.changed() => continue,
-                () = self.events.left() => return None,
-            };
+            self.stream.check().await?;
+            let step = self.subscription.next(CHECK_EVERY);
+            let Some(step) = self.stream.next(step).await? else { continue };
             let text = match step {
                 Ok(Step::Changes(changes)) => changes.iter().map(change).collect(),
                 Ok(Step::Resync) => self.event("resync", "{}"),
@@ -188,40 +141,11 @@ impl Follower {
                 Ok(Step::Nothing) => {
                     format!(": still here\nid: {}\n\n", id(self.subscription.position()))
                 }
-                Err(error) => return Some(code_of(error)),
+                Err(error) => return Err(Some(code_of(error))),
             };
-            if let Err(end) = self.send(&text).await {
-                return end;
-            }
+            self.stream.send(&text).await?;
             told_at = Instant::now();
         }
-    }
-
-    /// Whether what was presented still stands for the same caller.
-    async fn check(&self) -> Result<(), &'static str> {
-        match self.authenticator.identify(self.key.as_deref()).await {
-            Ok(identity) if identity.caller == self.identity.caller => Ok(()),
-            Ok(_) => Err(Code::NotGranted.parts().1),
-            Err(refusal) => Err(Problem::from(refusal).code.parts().1),
-        }
-    }
-
-    /// Its bytes count in the ledger until the connection has released them.
-    ///
-    /// # Errors
-    /// Why the server ends the stream; None: the caller has left.
-    async fn send(&mut self, text: &str) -> Result<(), Option<&'static str>> {
-        if !self.is_taken().await {
-            return Err(None);
-        }
-        self.held.grow(text.len()).map_err(|full| Some(Problem::from(full).code.parts().1))?;
-        self.events.put(text.as_bytes(), &mut self.held);
-        Ok(())
-    }
-
-    /// Whether somebody takes what is sent.
-    async fn is_taken(&self) -> bool {
-        tokio::time::timeout(STALL_MAX, self.events.ready()).await == Ok(true)
     }
 
     fn event(&self, name: &str, data: &str) -> String {
@@ -253,19 +177,6 @@ fn position(text: &str) -> Result<Position, Problem> {
 
 fn refuse(field: &str, wanted: &str) -> Problem {
     Error::invalid(field, format!("{field} must be {wanted}")).into()
-}
-
-fn require_accepted(headers: &HeaderMap) -> Result<(), Problem> {
-    let mut all = headers.get_all(header::ACCEPT).iter().peekable();
-    let is_event_stream = |range: &str| {
-        let media = range.split(';').next().unwrap_or_default().trim();
-        ["*/*", "text/*", EVENT_STREAM].iter().any(|it| media.eq_ignore_ascii_case(it))
-    };
-    let accepted = |it: &str| it.split(',').any(is_event_stream);
-    if all.peek().is_none() || all.filter_map(|it| it.to_str().ok()).any(accepted) {
-        return Ok(());
-    }
-    Err(Problem::new(Code::NotAcceptable, "the answer is text/event-stream").at("Accept"))
 }
 
 fn code_of(error: Error) -> &'static str {
