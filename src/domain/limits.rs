@@ -136,15 +136,14 @@ pub struct Limits {
     /// Paths in `text_fields` of a namespace's setting, and bytes of one.
     pub text_fields_max: u64,
     pub text_field_bytes_max: u64,
-    /// Followers of the change feed on one server: of one key, or of the tokens that one key makes for one subject, whatever is
-    /// narrowed from them; of all that are not the whole tenant; of one tenant; of all.
+    /// Followers of the change feed on one server: of one key, or of its tokens for one subject; of all but the tenant; of one tenant; of all.
     pub feed_followers_per_credential_max: u64,
     pub feed_followers_scoped_max: u64,
     pub feed_followers_per_tenant_max: u64,
     pub feed_followers_max: u64,
     /// How long a position of the change feed leads on.
     pub feed_seconds_kept: u64,
-    /// Streams of the Agent Server wire that are held open on one server: of one credential, of one tenant, of all.
+    /// Streams of the Agent Server wire on one server: of one credential, of one tenant, of all.
     pub event_streams_per_credential_max: u64,
     pub event_streams_per_tenant_max: u64,
     pub event_streams_max: u64,

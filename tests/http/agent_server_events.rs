@@ -84,7 +84,7 @@ async fn a_stream_ends_with_its_credential_and_with_the_server() {
         let body = json!({"thread_id": "t"}).to_string().into_bytes();
         server.send("POST", "/v1/threads/create", &headers, body).await.ok();
     }
-    let grants = json!({"grants": {"threads": [{"prefix": "", "actions": ["read"]}]}});
+    let grants = json!({"grants": {"threads": [{"id": "t", "actions": ["read"]}]}});
     let reader = text(&post("/v1/tokens", grants).await);
     let server = &fleet.servers[0];
     let (mut revoked, mut kept) =

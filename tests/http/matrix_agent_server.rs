@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = &[
         answers([COPY_ABSENT, COPY_ABSENT, COPY_ABSENT, DENIED, DENIED]),
     ),
     row("agent_server_get_thread_storage", |thread, _| of(thread), READ_THREAD),
-    row("agent_server_hold_stream", |thread, _| of(thread), READ_THREAD),
+    row("agent_server_follow_events", |thread, _| of(thread), READ_THREAD),
     row(
         "agent_server_search_threads",
         |_, _| body(json!({})),

@@ -22,7 +22,7 @@ const BEAT: &str = ": heartbeat\n\n";
 ///
 /// Without events, because no graph runs here. It shows that it lives, and ends with the credential that opened it.
 #[utoipa::path(
-    post, path = "/threads/{thread_id}/stream/events", operation_id = "agent_server_hold_stream", tag = "agent-server",
+    post, path = "/threads/{thread_id}/stream/events", operation_id = "agent_server_follow_events", tag = "agent-server",
     params(("thread_id" = String, Path)),
     responses(
         (status = 200, description = "Until the caller leaves", content_type = "text/event-stream", body = String, example = ": heartbeat\n\n"),

@@ -3796,6 +3796,15 @@ export interface components {
              * @description Items that one search or count with a filter opens where values are encrypted at rest.
              */
             encrypted_candidates_max: number;
+            /** Format: int64 */
+            event_streams_max: number;
+            /**
+             * Format: int64
+             * @description Streams of the Agent Server wire on one server: of one credential, of one tenant, of all.
+             */
+            event_streams_per_credential_max: number;
+            /** Format: int64 */
+            event_streams_per_tenant_max: number;
             /**
              * Format: int64
              * @description The text of a token of a configured issuer (JWT).
@@ -3810,8 +3819,7 @@ export interface components {
             feed_followers_max: number;
             /**
              * Format: int64
-             * @description Followers of the change feed on one server: of one key, or of the tokens that one key makes for one subject, whatever is
-             *     narrowed from them; of all that are not the whole tenant; of one tenant; of all.
+             * @description Followers of the change feed on one server: of one key, or of its tokens for one subject; of all but the tenant; of one tenant; of all.
              */
             feed_followers_per_credential_max: number;
             /** Format: int64 */
