@@ -175,24 +175,23 @@ impl App {
         let Settings { memory, retention_interval, rates, busy_for, .. } = settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
+        let time = || Arc::clone(&clock);
         let credentials: Arc<dyn CredentialStorage> = of_noun();
         let acts: Arc<dyn AuditStorage> = of_noun();
-        let authenticator =
-            Authenticator::load(Arc::clone(&credentials), Arc::clone(&clock), listen, issuers);
+        let authenticator = Authenticator::load(Arc::clone(&credentials), time(), listen, issuers);
         let authenticator = Arc::new(authenticator.await?.reopening(settings.keyless));
         let commits = Arc::new(GroupCommit::start(of_noun(), &clock));
         let item_commits = Arc::new(ItemCommit::start(of_noun(), &clock));
         let session_commits = Arc::new(SessionCommit::start(of_noun(), &clock));
-        let feeds = Arc::new(Feeds::new(of_noun(), Arc::clone(&clock), item_commits.written()));
-        let quotas = Arc::new(Quotas::load(of_noun(), Arc::clone(&clock), rates).await?);
-        let settings_of = NamespaceSettings::load(of_noun(), Arc::clone(&clock));
+        let feeds = Arc::new(Feeds::new(of_noun(), time(), item_commits.written()));
+        let quotas = Arc::new(Quotas::load(of_noun(), time(), rates).await?);
+        let settings_of = NamespaceSettings::load(of_noun(), time());
         let namespace_settings = Arc::new(settings_of.await?);
-        let walks = WordWalks::new(of_noun(), Arc::clone(&namespace_settings), Arc::clone(&clock));
-        let refusals = Refusals::new(of_noun(), Arc::clone(&clock), settings.audit_keep_days);
+        let walks = WordWalks::new(of_noun(), Arc::clone(&namespace_settings), time());
+        let refusals = Refusals::new(of_noun(), time(), settings.audit_keep_days);
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
-        let now = Arc::clone(&clock);
-        let sweeper = Sweeper::new(of_noun(), now, retention_interval, Arc::clone(&wake));
+        let sweeper = Sweeper::new(of_noun(), time(), retention_interval, Arc::clone(&wake));
         let (threads, states) = threads(&storage, &clock, &quotas, busy_for);
         let writes = Arc::new(WriteHealth::new(of_noun()));
         let mut background = vec![
@@ -205,11 +204,11 @@ impl App {
             tokio::spawn(walks.run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&authenticator).poll()),
-            tokio::spawn(sweep(Arc::clone(&storage), Arc::clone(&clock), Arc::clone(&writes))),
+            tokio::spawn(sweep(Arc::clone(&storage), time(), Arc::clone(&writes))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
         if let Some(period) = storage.moves_content_every() {
-            let (storage, clock) = (Arc::clone(&storage), Arc::clone(&clock));
+            let (storage, clock) = (Arc::clone(&storage), time());
             background.push(tokio::spawn(move_content(storage, clock, period)));
         }
         let indexer = Arc::new(Notify::new());
@@ -217,7 +216,7 @@ impl App {
         let items = Items::new(
             of_noun(),
             Arc::clone(&item_commits),
-            Arc::clone(&clock),
+            time(),
             Arc::clone(&quotas),
             Arc::clone(&namespace_settings),
         );
@@ -226,16 +225,16 @@ impl App {
             checkpoints: Checkpoints::new(
                 of_noun(),
                 Arc::clone(&commits),
-                Arc::clone(&clock),
+                time(),
                 Arc::clone(&quotas),
             ),
             threads,
-            erasures: Erasures::new(of_noun(), Arc::clone(&clock)),
+            erasures: Erasures::new(of_noun(), time()),
             audit: Audit::new(of_noun()),
             files: Files::new(of_noun(), Arc::clone(&items), MEMORY_BYTES),
-            raw_files: RawFiles::new(of_noun(), Arc::clone(&items), Arc::clone(&clock)),
-            uploads: Uploads::new(of_noun(), Arc::clone(&quotas), Arc::clone(&clock)),
-            drive: DriveFiles::new(of_noun(), Arc::clone(&items), Arc::clone(&clock)),
+            raw_files: RawFiles::new(of_noun(), Arc::clone(&items), time()),
+            uploads: Uploads::new(of_noun(), Arc::clone(&quotas), time()),
+            drive: DriveFiles::new(of_noun(), Arc::clone(&items), time()),
             browsers,
             agentrail_other_user,
             no_agent_server,
@@ -243,7 +242,7 @@ impl App {
             sessions: Sessions::new(
                 of_noun(),
                 Arc::clone(&session_commits),
-                Arc::clone(&clock),
+                time(),
                 Arc::clone(&quotas),
             ),
             snapshots: snapshots(&storage, &clock, &quotas),
@@ -252,8 +251,8 @@ impl App {
             feeds,
             quotas,
             refusals,
-            policies: Policies::new(of_noun(), Arc::clone(&clock), wake),
-            tokens: Tokens::new(credentials, acts, Arc::clone(&authenticator), Arc::clone(&clock)),
+            policies: Policies::new(of_noun(), time(), wake),
+            tokens: Tokens::new(credentials, acts, Arc::clone(&authenticator), time()),
             storage,
             writes,
             authenticator,
