@@ -51,6 +51,7 @@ use crate::domain::tenants::erasure::Erasures;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::rates::Rates;
 use crate::domain::tenants::refusals::Refusals;
+use crate::domain::threads::alias_lookup::AliasSweeper;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
@@ -192,12 +193,12 @@ impl App {
         let refusals = Arc::new(refusals);
         let wake = Arc::new(Notify::new());
         let sweeper = Sweeper::new(of_noun(), time(), retention_interval, Arc::clone(&wake));
-        let (threads, states) = threads(&storage, &clock, &quotas, busy_for);
+        let (threads, upkeep) = threads(&storage, &clock, &quotas, busy_for);
         let writes = Arc::new(WriteHealth::new(of_noun()));
         let mut background = vec![
             tokio::spawn(Arc::clone(&writes).run()),
             tokio::spawn(sweeper.run()),
-            tokio::spawn(states.run()),
+            tokio::spawn(upkeep),
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&namespace_settings).run()),
             tokio::spawn(Arc::clone(&feeds).run()),
@@ -309,16 +310,21 @@ fn index(
     Some(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()))
 }
 
+/// With the work that derives what threads show: their states and their aliases.
 fn threads(
     storage: &Arc<dyn Storage>,
     clock: &Arc<Clock>,
     quotas: &Arc<Quotas>,
     busy_for: Duration,
-) -> (Threads, RunStateSweeper) {
+) -> (Threads, impl Future<Output = ()> + use<>) {
     let of_noun = || Arc::<dyn Storage>::clone(storage);
     let states = Arc::new(DerivedRunStates::new(of_noun(), READ_STATE));
     let sweeper = RunStateSweeper::new(Arc::clone(&states), Arc::clone(clock));
-    (Threads::new(of_noun(), states, Arc::clone(clock), Arc::clone(quotas), busy_for), sweeper)
+    let aliases = AliasSweeper::new(of_noun());
+    let upkeep = async {
+        let ((), ()) = tokio::join!(sweeper.run(), aliases.run());
+    };
+    (Threads::new(of_noun(), states, Arc::clone(clock), Arc::clone(quotas), busy_for), upkeep)
 }
 
 fn snapshots(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Snapshots {

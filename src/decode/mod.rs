@@ -27,7 +27,6 @@ use crate::domain::checkpoints::checkpoint::{EMPTY, Value};
 
 pub use self::json::read_text;
 pub use self::shown::{Budget, Json, Unreadable};
-pub use self::task_ids::named_uuid;
 
 const OPAQUE: &str = "$opaque";
 

@@ -1,8 +1,9 @@
 //! Computes ids of tasks from the checkpoint, as LangGraph does. The ids join a step's tasks with their writes.
 
-use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use twox_hash::XxHash3_128;
 use uuid::Uuid;
+
+use crate::domain::named_uuid::{named_uuid, sha1};
 
 /// Who ran the graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,19 +50,6 @@ pub fn task_id(language: Language, named: &Named<'_>) -> Option<String> {
 /// Of an interrupt that was stored before interrupts had ids.
 pub fn interrupt_id(ns: &str) -> String {
     format!("{:032x}", XxHash3_128::oneshot(ns.as_bytes()))
-}
-
-/// The UUID of a name in a namespace, of version 5.
-pub fn named_uuid(namespace: Uuid, name: &str) -> String {
-    let bytes = [namespace.as_bytes(), name.as_bytes()].concat();
-    uuid::Builder::from_sha1_bytes(sha1(&bytes).to_be_bytes()).into_uuid().to_string()
-}
-
-/// The first 16 bytes.
-fn sha1(bytes: &[u8]) -> u128 {
-    let digest = digest(&SHA1_FOR_LEGACY_USE_ONLY, bytes);
-    let first = digest.as_ref().first_chunk::<16>().copied();
-    u128::from_be_bytes(first.unwrap_or_default())
 }
 
 fn dashed(number: u128) -> String {

@@ -87,6 +87,10 @@ pub enum Error {
          a moment, or without status"
     )]
     ThreadsIndexing { limit: usize, retry_after: Duration },
+    #[error(
+        "more than {limit} threads have no UUID alias yet; ask again in a moment, or by the thread's own id"
+    )]
+    AliasesIndexing { limit: usize, retry_after: Duration },
     /// A vector would say what is in an encrypted value: none is kept, so none is compared.
     #[error(
         "values are encrypted at rest, and a vector would say what is in them: none is kept; search by words, filter or \

@@ -13,6 +13,7 @@ pub mod files;
 pub mod json;
 pub mod label;
 pub mod limits;
+pub mod named_uuid;
 pub mod names;
 pub mod scheduling;
 pub mod sessions;

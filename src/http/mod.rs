@@ -32,6 +32,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use self::agent_server::shown_ids::{ShownIds, UUID_BASE};
 use self::agentrail::{inspector, memory, messages, orchestration};
 use self::flags::Flag::{Idempotent, Queued, SearchesContent, WholeValue, Writes};
 use self::flags::{Flagged as _, Routes};
@@ -344,7 +345,9 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
             SizeAbove::new(bytes_min).and(NotForContentType::const_new("text/event-stream")),
         );
     let (router, _) = routes().split_for_parts();
+    let (by_alias, _) = with_agent_server(OpenApiRouter::default()).split_for_parts();
     let router = router
+        .nest(UUID_BASE, by_alias.layer(Extension(ShownIds::Aliases)))
         .fallback(agent_server::paths::absent)
         .method_not_allowed_fallback(async || {
             Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")

@@ -17,6 +17,7 @@ mod sql_reader;
 mod store;
 mod subjects;
 
+mod aliases;
 mod archives;
 mod atomicity;
 mod audit;

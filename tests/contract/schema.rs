@@ -85,20 +85,24 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     h.sql("alter table tenant_keys drop column owner_macs").await;
     h.sql("drop table thread_details").await;
     let of_table = if h.is_sqlite() { "" } else { " on threads" };
-    h.sql(&format!("drop trigger threads_stale{of_table}")).await;
+    for trigger in ["threads_stale", "threads_renamed"] {
+        h.sql(&format!("drop trigger {trigger}{of_table}")).await;
+    }
     if !h.is_sqlite() {
         h.sql("drop function mark_run_stale_29").await;
+        h.sql("drop function drop_alias_31").await;
     }
-    for index in [
+    let of_states = [
         "threads_leased",
         "threads_stale",
         "threads_updated",
         "threads_run_at",
         "threads_run_state",
-    ] {
+    ];
+    for index in of_states.into_iter().chain(["threads_alias", "threads_unaliased"]) {
         h.sql(&format!("drop index {index}")).await;
     }
-    for column in ["run_state", "run_of", "run_at", "is_stale"] {
+    for column in ["run_state", "run_of", "run_at", "is_stale", "alias"] {
         h.sql(&format!("alter table threads drop column {column}")).await;
     }
     expect(refusal(&h, false).await, "run `threadkeep migrate`");

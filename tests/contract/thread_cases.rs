@@ -28,4 +28,11 @@ contract! {
         a_commit_of_an_old_server_is_found
         the_doctor_finds_and_mends_states
         many_threads_are_derived_in_the_background_and_none_is_left_out;
+    aliases:
+        whatever_makes_a_thread_writes_its_alias
+        a_row_of_an_old_server_is_found
+        rows_need_an_alias_where_their_id_is_no_usual_uuid
+        the_exact_text_comes_first_then_the_uuid_then_the_alias
+        nobody_finds_by_an_alias_what_he_may_not_see
+        many_threads_get_their_aliases_and_none_is_left_out;
 }

@@ -32,7 +32,7 @@ fn checkpoint(id: &str, parent: Option<&str>, step: i64, values: &[Value]) -> Va
 }
 
 /// Ann's thread `t`, whose graph waits for an answer in a subgraph, and the thread `empty`.
-async fn world() -> World {
+pub async fn world() -> World {
     let it = World::new().await;
     let first = checkpoint(FIRST, None, 0, &[value("title", "msgpack", msgpack(&json!("one")))]);
     let second = checkpoint(

@@ -6,6 +6,7 @@ mod support;
 
 mod accounts;
 mod agent_server;
+mod agent_server_aliases;
 mod agent_server_assistants;
 mod agent_server_events;
 mod agent_server_states;

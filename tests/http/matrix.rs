@@ -218,7 +218,7 @@ fn comparable(answer: &Answer, thread: &str) -> String {
             *version = json!("fresh");
         }
     }
-    for fresh in ["generation", "created_at", "updated_at", "state_updated_at", "version"] {
+    for fresh in ["generation", "created_at", "updated_at", "state_updated_at", "version", "uuid"] {
         if let Some(field) = json.get_mut("thread").and_then(|it| it.get_mut(fresh)) {
             *field = json!("fresh");
         }

@@ -7,6 +7,9 @@ use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::names::{CheckpointNs, ThreadId};
+use threadkeep::domain::threads::alias_lookup::{
+    AliasPosition, AliasStorage, FoundName, UnaliasedThread,
+};
 use threadkeep::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
 };
@@ -78,6 +81,35 @@ impl RunStateStorage for Memory {
     }
 
     async fn put_run_states(&self, _: &str, _: &[(SeenThread, RunState)]) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Threads are found by their ids alone.
+#[async_trait]
+impl AliasStorage for Memory {
+    async fn list_threads_named(&self, _: &str, _: &[String]) -> Result<Vec<FoundName>> {
+        Ok(Vec::new())
+    }
+
+    async fn list_unaliased_threads(
+        &self,
+        _: &str,
+        _: i64,
+        _: usize,
+    ) -> Result<Vec<UnaliasedThread>> {
+        Ok(Vec::new())
+    }
+
+    async fn list_all_unaliased_threads(
+        &self,
+        _: &AliasPosition,
+        _: usize,
+    ) -> Result<Vec<UnaliasedThread>> {
+        Ok(Vec::new())
+    }
+
+    async fn put_aliases(&self, _: &str, _: &[(UnaliasedThread, String)]) -> Result<()> {
         Ok(())
     }
 }

@@ -97,7 +97,7 @@ async fn a_thread_shows_what_is_known_of_it() {
     assert_eq!(
         found,
         json!({"thread": {
-            "thread_id": "a", "created_at": "1970-01-01T00:00:00.000003Z", "updated_at": "1970-01-01T00:00:00.000030Z",
+            "thread_id": "a", "uuid": "28ab903e-7147-5db3-83b0-a7da1f6d1f70", "created_at": "1970-01-01T00:00:00.000003Z", "updated_at": "1970-01-01T00:00:00.000030Z",
             "checkpoint_count": 2, "forks": 0, "size_bytes": 9, "generation": "g", "graph_id": "agent",
             "metadata": {"graph_id": "agent"}, "version": 0,
             "status": "idle", "state_updated_at": "1970-01-01T00:00:00.000003Z"

@@ -53,6 +53,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "a number of the metrics, which are of all tenants together",
     ),
     (
+        "threads/aliases.rs",
+        "from threads where alias is null and {shown}",
+        "the sweep of threads that lack an alias",
+    ),
+    (
         "threads/search.rs",
         "from ({page}) t left join {probe}",
         "both parts are texts of an engine that are bound there",

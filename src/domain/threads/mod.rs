@@ -1,5 +1,7 @@
 //! Defines threads and their retention, and runs the calls on them.
 
+pub mod alias;
+pub mod alias_lookup;
 pub mod details;
 pub mod details_filter;
 pub mod graphs;

@@ -40,6 +40,10 @@ impl Threads {
         Self { storage, states, clock, quotas, busy_for }
     }
 
+    pub(super) fn storage(&self) -> &dyn ThreadStorage {
+        &*self.storage
+    }
+
     /// As in [`Run::status`](super::run_state::Run::status), at this moment.
     pub fn busy_since(&self) -> Micros {
         self.clock.now() - self.busy_for

@@ -5,6 +5,7 @@
 
 use async_trait::async_trait;
 
+use super::alias_lookup::AliasStorage;
 use super::details::ThreadDetailsStorage;
 use super::retention::{PruneRequest, Pruned};
 use super::retention_storage::RetentionStorage;
@@ -50,7 +51,9 @@ impl CopyThread {
 }
 
 #[async_trait]
-pub trait ThreadStorage: ThreadDetailsStorage + RunStateStorage + RetentionStorage {
+pub trait ThreadStorage:
+    ThreadDetailsStorage + RunStateStorage + AliasStorage + RetentionStorage
+{
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 
     /// Threads in the order of the query, with where the next page begins.

@@ -41,7 +41,7 @@ pub struct JsonCall<T>(pub Call<T>);
 /// The same, where no body is an empty object.
 pub struct OptionalJsonCall<T>(pub Call<T>);
 
-/// The thread that the path names.
+/// The thread that the path means: by its id, or by its alias. A text that means none stays.
 pub struct ThreadPath(pub ThreadId);
 
 impl FromRequest<Arc<App>> for PlainCall {
@@ -92,9 +92,10 @@ impl FromRequestParts<Arc<App>> for ThreadPath {
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         // Who may not ask is told nothing about the path.
         let identity = identify(parts, app).await?;
-        parts.extensions.insert(identity);
+        parts.extensions.insert(identity.clone());
         let ids = PathIds::from_request_parts(parts, app).await?;
-        Ok(Self(ThreadId::new(ids.id("thread_id"))?))
+        let asked = ThreadId::new(ids.id("thread_id"))?;
+        Ok(Self(app.threads.resolve_one(&identity.caller, asked).await?))
     }
 }
 

@@ -16,6 +16,7 @@ use super::call::{JsonCall, PlainCall, ThreadPath, no_thread};
 use super::query::list as names_of;
 use super::rows::{self, BARE, Rows};
 use super::select::Select;
+use super::shown_ids::ShownIds;
 use super::state::{AgentServerState, CheckpointIn, selected};
 use super::state_view::{Rules, StateView};
 use super::subgraphs::StateReader;
@@ -60,11 +61,12 @@ const TOGETHER_BYTES: u64 = 8 << 20;
 pub async fn get(
     State(app): State<Arc<App>>,
     path: ThreadPath,
+    ids: ShownIds,
     uri: Uri,
     call: PlainCall,
 ) -> Answer {
     let wanted = HistoryRequest::of_query(&uri)?;
-    show(app, call.caller, path.0, wanted, call.reply).await
+    show(app, call.caller, (path.0, ids), wanted, call.reply).await
 }
 
 /// List states as asked
@@ -82,16 +84,17 @@ pub async fn get(
 pub async fn find(
     State(app): State<Arc<App>>,
     path: ThreadPath,
+    ids: ShownIds,
     call: JsonCall<HistoryRequest>,
 ) -> Answer {
     let Call { caller, input, reply, .. } = call.0;
-    show(app, caller, path.0, input, reply).await
+    show(app, caller, (path.0, ids), input, reply).await
 }
 
 async fn show(
     app: Arc<App>,
     caller: Caller,
-    thread_id: ThreadId,
+    (thread_id, ids): (ThreadId, ShownIds),
     wanted: HistoryRequest,
     reply: Reply,
 ) -> Answer {
@@ -100,6 +103,7 @@ async fn show(
     let mut states = States {
         app,
         caller,
+        shown_id: ids.of(thread_id.as_str()),
         thread_id,
         select,
         query,
@@ -261,6 +265,7 @@ struct States {
     app: Arc<App>,
     caller: Caller,
     thread_id: ThreadId,
+    shown_id: String,
     select: Select,
     /// The next page; its limit is what is left.
     query: ListQuery,
@@ -285,7 +290,7 @@ impl States {
     /// Shows the next views, as many as may be in memory.
     async fn show_some(&mut self) -> Result<()> {
         let (mut views, chain) = (std::mem::take(&mut self.views), std::mem::take(&mut self.chain));
-        let (thread_id, select) = (self.thread_id.clone(), self.select.clone());
+        let (shown_id, select) = (self.shown_id.clone(), self.select.clone());
         // The bytes of a page are bounded, what they are replayed from is not.
         let size = cpu_pool::INLINE_BYTES_MAX + 1;
         let shown = cpu_pool::run_sized(&self.caller.tenant, size, move || {
@@ -294,7 +299,7 @@ impl States {
                 let Some(view) = views.pop_front() else { break };
                 let mut found = with_history(view, chain);
                 let mut budget = Budget::new(LIMITS.display_bytes_max);
-                let of = (&thread_id, &select);
+                let of = (&shown_id, &select);
                 let state = StateView::of(&found, of.0, of.1, Rules::Pinned, &mut budget);
                 chain = std::mem::take(&mut found.chain);
                 states.push(state?);
@@ -305,8 +310,12 @@ impl States {
         let (mut states, views, chain) = shown.await??;
         (self.views, self.chain) = (views, chain);
         let ns = self.query.ns.as_ref().map_or("", CheckpointNs::as_str);
-        let reader =
-            StateReader { app: &self.app, caller: &self.caller, thread_id: &self.thread_id };
+        let reader = StateReader {
+            app: &self.app,
+            caller: &self.caller,
+            thread_id: &self.thread_id,
+            shown_id: &self.shown_id,
+        };
         reader.refer_to_subgraphs(&mut states, ns).await?;
         for state in states {
             self.ready.push_back(state.json()?);

@@ -13,6 +13,7 @@ mod query;
 mod rows;
 pub mod runs;
 mod select;
+pub mod shown_ids;
 pub mod state;
 pub mod state_update;
 mod state_view;

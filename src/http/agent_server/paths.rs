@@ -4,6 +4,7 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 
+use super::shown_ids::UUID_BASE;
 use crate::http::request::problem::{Code, Problem};
 
 /// First segments of its paths.
@@ -14,7 +15,7 @@ const OPERATIONS: [&str; 3] = ["/threads/search", "/threads/count", "/threads/pr
 
 /// Whether the path is one of the wire.
 pub fn is_ours(path: &str) -> bool {
-    let Some(rest) = path.strip_prefix('/') else { return false };
+    let Some(rest) = base_and_rest(path).1.strip_prefix('/') else { return path == UUID_BASE };
     rest.is_empty() || FIRST.contains(&rest.split('/').next().unwrap_or_default())
 }
 
@@ -22,18 +23,25 @@ pub fn is_ours(path: &str) -> bool {
 pub fn name_thread(mut request: Request) -> Request {
     let is_thread = [Method::GET, Method::HEAD, Method::PATCH, Method::DELETE]
         .contains(request.method())
-        && OPERATIONS.contains(&request.uri().path());
+        && OPERATIONS.contains(&base_and_rest(request.uri().path()).1);
     if is_thread && let Some(uri) = escaped(request.uri()) {
         *request.uri_mut() = uri;
     }
     request
 }
 
+/// The part before the routes of the wire, and theirs.
+fn base_and_rest(path: &str) -> (&str, &str) {
+    let rest = path.strip_prefix(UUID_BASE).filter(|it| it.is_empty() || it.starts_with('/'));
+    rest.map_or(("", path), |rest| (UUID_BASE, rest))
+}
+
 fn escaped(uri: &Uri) -> Option<Uri> {
-    let name = uri.path().strip_prefix("/threads/")?;
+    let (base, rest) = base_and_rest(uri.path());
+    let name = rest.strip_prefix("/threads/")?;
     let first = name.bytes().next()?;
     let query = uri.query().map_or_else(String::new, |it| format!("?{it}"));
-    let path = format!("/threads/%{first:02X}{}{query}", &name[1..]);
+    let path = format!("{base}/threads/%{first:02X}{}{query}", &name[1..]);
     let mut parts = uri.clone().into_parts();
     parts.path_and_query = Some(path.parse().ok()?);
     Uri::from_parts(parts).ok()
@@ -71,14 +79,33 @@ mod tests {
             "http://h:1/threads/%70rune?x=1"
         );
         assert_eq!(named(Method::GET, "/threads/other"), "/threads/other");
+        assert_eq!(named(Method::GET, "/uuid/threads/count"), "/uuid/threads/%63ount");
     }
 
     #[test]
     fn paths_of_the_wire_are_known_by_their_first_segment() {
-        for path in ["/", "/threads", "/threads/a/state", "/store/items", "/ok", "/mcp/"] {
+        for path in [
+            "/",
+            "/threads",
+            "/threads/a/state",
+            "/store/items",
+            "/ok",
+            "/mcp/",
+            "/uuid",
+            "/uuid/",
+            "/uuid/threads",
+        ] {
             assert!(is_ours(path), "{path}");
         }
-        for path in ["", "/v1/threads", "/healthz", "/threadsx", "/api/storage/list"] {
+        for path in [
+            "",
+            "/v1/threads",
+            "/healthz",
+            "/threadsx",
+            "/api/storage/list",
+            "/uuidx",
+            "/uuid/v1/threads",
+        ] {
             assert!(!is_ours(path), "{path}");
         }
     }

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::call::{JsonCall, PlainCall, ThreadPath, no_thread};
 use super::query::{flag, list};
 use super::select::Select;
+use super::shown_ids::ShownIds;
 use super::subgraphs::StateReader;
 use crate::app::App;
 use crate::domain::caller::Caller;
@@ -41,11 +42,12 @@ use crate::http::request::query_fields::Fields;
 pub async fn get(
     State(app): State<Arc<App>>,
     path: ThreadPath,
+    ids: ShownIds,
     uri: Uri,
     call: PlainCall,
 ) -> Answer {
     let wanted = Wanted { at: At::default(), ..Wanted::of_query(&uri)? };
-    show(&app, (&call.caller, &path.0), wanted, call.reply).await
+    show(&app, (&call.caller, &path.0, ids), wanted, call.reply).await
 }
 
 /// Get the state of a checkpoint
@@ -66,13 +68,14 @@ pub async fn get(
 pub async fn get_at(
     State(app): State<Arc<App>>,
     path: ThreadPath,
-    ids: PathIds,
+    ids: ShownIds,
+    path_ids: PathIds,
     uri: Uri,
     call: PlainCall,
 ) -> Answer {
-    let id = Some(CheckpointId::new(ids.id("checkpoint_id"))?);
+    let id = Some(CheckpointId::new(path_ids.id("checkpoint_id"))?);
     let wanted = Wanted { at: At { id, ..At::default() }, ..Wanted::of_query(&uri)? };
-    show(&app, (&call.caller, &path.0), wanted, call.reply).await
+    show(&app, (&call.caller, &path.0, ids), wanted, call.reply).await
 }
 
 /// Get the state at a checkpoint
@@ -90,20 +93,22 @@ pub async fn get_at(
 pub async fn get_of_checkpoint(
     State(app): State<Arc<App>>,
     path: ThreadPath,
+    ids: ShownIds,
     call: JsonCall<Wanted>,
 ) -> Answer {
     let Call { caller, input, reply, .. } = call.0;
-    show(&app, (&caller, &path.0), input, reply).await
+    show(&app, (&caller, &path.0, ids), input, reply).await
 }
 
 async fn show(
     app: &App,
-    (caller, thread_id): (&Caller, &ThreadId),
+    (caller, thread_id, ids): (&Caller, &ThreadId, ShownIds),
     wanted: Wanted,
     reply: Reply,
 ) -> Answer {
     let Wanted { at, subgraphs, select } = wanted;
-    let reader = StateReader { app, caller, thread_id };
+    let shown_id = ids.of(thread_id.as_str());
+    let reader = StateReader { app, caller, thread_id, shown_id: &shown_id };
     let found = reader.read(at.ns, at.id, &select, subgraphs).await?;
     reply.with(&found.ok_or_else(|| no_thread(thread_id))?)
 }

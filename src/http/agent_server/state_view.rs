@@ -4,11 +4,12 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use super::select::Select;
+use super::shown_ids::in_checkpoint_metadata;
 use crate::decode::state::state;
 use crate::decode::tasks::{Interrupt, Task};
 use crate::decode::{Budget, Json};
 use crate::domain::checkpoints::storage::CheckpointTuple;
-use crate::domain::names::{CheckpointNs, ThreadId};
+use crate::domain::names::CheckpointNs;
 use crate::domain::time::{parse_rfc3339, rfc3339_with_offset};
 use crate::domain::{Error, Result};
 use crate::http::checkpoints::channel_values::unreadable;
@@ -92,7 +93,7 @@ impl StateView {
     /// `TooLarge` for a checkpoint that cannot be shown.
     pub fn of(
         found: &CheckpointTuple,
-        thread_id: &ThreadId,
+        shown_id: &str,
         select: &Select,
         rules: Rules,
         budget: &mut Budget,
@@ -102,7 +103,7 @@ impl StateView {
         let (Some(view), Some(state)) = (&found.view, state) else { return Ok(empty) };
         let reference = |id: &str| CheckpointRef {
             checkpoint_id: id.to_owned(),
-            thread_id: thread_id.to_string(),
+            thread_id: shown_id.to_owned(),
             checkpoint_ns: view.ns.clone(),
             checkpoint_map: checkpoint_map(&state.metadata, &view.ns, id),
         };
@@ -113,7 +114,7 @@ impl StateView {
             tasks: tasks.filter(|_| select.has("tasks")).collect(),
             values: if select.has("values") { select.values(state.values) } else { Json::Null },
             next: state.next,
-            metadata: Some(of_thread(state.metadata, thread_id)),
+            metadata: Some(in_checkpoint_metadata(state.metadata, shown_id)),
             created_at: state.created_at.map(with_offset),
             checkpoint: Some(checkpoint),
             parent,
@@ -143,8 +144,8 @@ impl TaskView {
     }
 
     /// It is a subgraph, whose state stands elsewhere.
-    pub fn refer_to(&mut self, thread_id: &ThreadId, ns: &CheckpointNs) {
-        let (thread_id, checkpoint_ns) = (thread_id.to_string(), ns.to_string());
+    pub fn refer_to(&mut self, shown_id: &str, ns: &CheckpointNs) {
+        let (thread_id, checkpoint_ns) = (shown_id.to_owned(), ns.to_string());
         self.checkpoint = Some(NamespaceRef { thread_id, checkpoint_ns });
     }
 }
@@ -157,16 +158,6 @@ fn checkpoint_map(metadata: &Json, ns: &str, id: &str) -> Option<Json> {
     }
     let above = parents.iter().filter(|(name, _)| name != ns).cloned();
     Some(Json::Object(above.chain([(ns.to_owned(), Json::text(id))]).collect()))
-}
-
-/// A copy of a thread is shown under its own id.
-fn of_thread(mut metadata: Json, thread_id: &ThreadId) -> Json {
-    if let Json::Object(fields) = &mut metadata {
-        for (_, value) in fields.iter_mut().filter(|(name, _)| name == "thread_id") {
-            *value = Json::text(thread_id.as_str());
-        }
-    }
-    metadata
 }
 
 /// JavaScript writes times with a `Z`.

@@ -25,6 +25,8 @@ pub struct StateReader<'a> {
     pub app: &'a App,
     pub caller: &'a Caller,
     pub thread_id: &'a ThreadId,
+    /// The id that the states show.
+    pub shown_id: &'a str,
 }
 
 /// What one answer may still have of states in states.
@@ -62,9 +64,8 @@ impl StateReader<'_> {
     ) -> BoxFuture<'a, Result<Option<StateView>>> {
         async move {
             let rules = if id.is_some() { Rules::Pinned } else { Rules::Live };
-            let thread_id = self.thread_id.clone();
-            let large_values = LargeValues::Shown;
-            let target = Target { thread_id: thread_id.clone(), ns, id, large_values };
+            let (thread_id, shown_id) = (self.thread_id.clone(), self.shown_id.to_owned());
+            let target = Target { thread_id, ns, id, large_values: LargeValues::Shown };
             let (found, _) = self.app.checkpoints.get(self.caller, &target, &[], None).await?;
             if found.generation.is_none() {
                 return Ok(None);
@@ -73,7 +74,7 @@ impl StateReader<'_> {
             let mut budget = std::mem::replace(&mut left.budget, Budget::new(0));
             let size = size_bytes(&found);
             let shown = cpu_pool::run_sized(&self.caller.tenant, size, move || {
-                let shown = StateView::of(&found, &thread_id, &select, rules, &mut budget);
+                let shown = StateView::of(&found, &shown_id, &select, rules, &mut budget);
                 (shown, budget)
             });
             let (shown, budget) = shown.await?;
@@ -97,7 +98,7 @@ impl StateReader<'_> {
         for (task, ns) in shown.tasks.iter_mut().zip(all) {
             let Some(ns) = ns.filter(|it| existing.contains(it.as_str())) else { continue };
             if depth == 0 {
-                task.refer_to(self.thread_id, &ns);
+                task.refer_to(self.shown_id, &ns);
                 continue;
             }
             left.states = left.states.checked_sub(1).ok_or_else(too_many)?;
@@ -119,7 +120,7 @@ impl StateReader<'_> {
         for (state, namespaces) in states.iter_mut().zip(all) {
             for (task, ns) in state.tasks.iter_mut().zip(namespaces) {
                 if let Some(ns) = ns.filter(|it| existing.contains(it.as_str())) {
-                    task.refer_to(self.thread_id, &ns);
+                    task.refer_to(self.shown_id, &ns);
                 }
             }
         }

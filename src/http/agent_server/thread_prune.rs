@@ -31,10 +31,12 @@ use crate::http::request::problem::{Code, Problem};
     responses(
         (status = 200, description = "Done", body = AgentServerPruned, example = json!({"pruned_count": 1})),
         (status = 404, description = "`thread_not_found`"), (status = 409, description = "`lease_held`"),
+        (status = 503, description = "`threads_indexing`"),
     ),
 )]
 pub async fn prune(State(app): State<Arc<App>>, call: JsonCall<PruneThreads>) -> Answer {
     let Call { caller, deadline, input: PruneThreads { thread_ids, rule }, reply } = call.0;
+    let thread_ids = distinct(app.threads.resolve(&caller, thread_ids).await?);
     let count = count_existing(&app, &caller, &thread_ids).await?;
     let request = PruneRequest { thread_ids, rule, dry_run: false };
     let (request, pruned) = app.checkpoints.prune(&caller, request, deadline).await?;
@@ -105,6 +107,6 @@ impl Input for PruneThreads {
             None | Some(StrategyBody::Delete) => Rule::DELETE,
             Some(StrategyBody::KeepLatest) => Rule::KEEP_LATEST,
         };
-        Ok(Self { thread_ids: distinct(thread_ids), rule })
+        Ok(Self { thread_ids, rule })
     }
 }

@@ -14,6 +14,7 @@ use super::extract::Extract;
 use super::history::limit;
 use super::preview::PAGE_BYTES_MAX;
 use super::rows::{BARE, Rows, list};
+use super::shown_ids::ShownIds;
 use super::thread_view::{AgentServerThread, FIELDS, ThreadFields, ThreadView};
 use crate::app::App;
 use crate::domain::caller::Caller;
@@ -45,9 +46,14 @@ const ROWS: i64 = 10;
         (status = 400, description = "`bad_request`"), (status = 503, description = "`threads_indexing`"),
     ),
 )]
-pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchThreads>) -> Answer {
+pub async fn search(
+    State(app): State<Arc<App>>,
+    ids: ShownIds,
+    call: JsonCall<SearchThreads>,
+) -> Answer {
     let Call { caller, input: SearchThreads { conditions, fields }, reply, .. } = call.0;
-    let mut query = conditions?;
+    let mut query = resolved(&app, &caller, conditions?).await?;
+    let fields = ThreadFields { ids, ..fields };
     let (wanted, passed) = (query.limit, query.offset);
     let mut threads = VecDeque::new();
     loop {
@@ -82,7 +88,18 @@ pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchThreads>) 
 )]
 pub async fn count(State(app): State<Arc<App>>, call: JsonCall<CountThreads>) -> Answer {
     let Call { caller, input: CountThreads(conditions), reply, .. } = call.0;
-    reply.with(&app.threads.count(&caller, conditions?).await?)
+    let query = resolved(&app, &caller, conditions?).await?;
+    reply.with(&app.threads.count(&caller, query).await?)
+}
+
+/// Ids may be aliases.
+async fn resolved(app: &App, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadQuery> {
+    if let Some(ids) = query.ids.take() {
+        let ids = ids.into_iter().map(ThreadId::new).collect::<Result<_>>()?;
+        let ids = app.threads.resolve(caller, ids).await?;
+        query.ids = Some(ids.into_iter().map(ThreadId::into_string).collect());
+    }
+    Ok(query)
 }
 
 macro_rules! with_conditions {
@@ -221,6 +238,7 @@ impl Input for SearchThreads {
             names: selected(wire.select.take().unwrap_or_default())?,
             extract: extracts(wire.extract.take().unwrap_or_default())?,
             shortens: true,
+            ids: ShownIds::default(),
         };
         let (limit, offset) = (limit(wire.limit.unwrap_or(ROWS))?, offset(wire.offset)?);
         let ascending = wire.sort_order == Some(SortDirection::Asc);

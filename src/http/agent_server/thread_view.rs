@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use super::extract::Extract;
 use super::preview::{WHOLE_BYTES_MAX, preview};
+use super::shown_ids::ShownIds;
 use crate::app::App;
 use crate::decode::state::{State, state};
 use crate::decode::tasks::{Interrupt, Task};
@@ -44,6 +45,7 @@ pub struct ThreadFields {
     pub extract: Vec<Extract>,
     /// Values that are large come as a preview.
     pub shortens: bool,
+    pub ids: ShownIds,
 }
 
 /// What paths lead into.
@@ -110,7 +112,7 @@ impl ThreadView {
             None
         };
         let status = thread.run.status(app.threads.busy_since());
-        let exact = thread.shown_metadata()?;
+        let exact = fields.ids.in_metadata(&thread.thread_id, thread.shown_metadata()?)?;
         // Only paths look into it, and it is within its own limit.
         let metadata = if fields.extract.is_empty() {
             Json::Null
@@ -137,7 +139,7 @@ impl ThreadView {
             created_at: rfc3339_with_offset(thread.created_at),
             updated_at: rfc3339_with_offset(thread.updated_at),
             state_updated_at: rfc3339_with_offset(thread.state_updated_at()),
-            thread_id: thread.thread_id,
+            thread_id: fields.ids.of(&thread.thread_id),
             status: name_of(status),
             error: error.filter(|_| status == Status::Error),
             metadata: ExactOut(Bytes::from(exact)),

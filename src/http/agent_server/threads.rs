@@ -8,17 +8,18 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use uuid::Uuid;
 
 use super::call::{JsonCall, OptionalJsonCall, PlainCall, ThreadPath, no_thread};
 use super::query::list as names_of;
 use super::runs::needs_graph;
+use super::shown_ids::ShownIds;
 use super::thread_view::{AgentServerThread, ThreadFields, ThreadView};
 use crate::app::App;
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
 use crate::domain::tenants::storage_use::StorageUse;
+use crate::domain::threads::alias::canonical;
 use crate::domain::threads::details::{NewThread, TitleChange, UpdateThread, check_metadata};
 use crate::domain::threads::storage::{CopyThread, DeleteThread};
 use crate::domain::threads::thread::Thread;
@@ -40,21 +41,30 @@ use crate::http::request::query_fields::Fields;
         (status = 200, description = "The thread", body = AgentServerThread),
         (status = 409, description = "`thread_exists`, `thread_taken`"),
         (status = 413, description = "`quota_exceeded`, `too_large`"), (status = 422, description = "`invalid`, `needs_graph`"),
+        (status = 503, description = "`threads_indexing`"),
     ),
 )]
-pub async fn create(State(app): State<Arc<App>>, call: OptionalJsonCall<CreateThread>) -> Answer {
-    let Call { caller, deadline, input, reply } = call.0;
+pub async fn create(
+    State(app): State<Arc<App>>,
+    ids: ShownIds,
+    call: OptionalJsonCall<CreateThread>,
+) -> Answer {
+    let Call { caller, deadline, mut input, reply } = call.0;
     if input.has_supersteps {
         return Err(needs_graph(
             "supersteps are written by the graph's reducers; write them in the process that has the graph, with ThreadkeepSaver",
         ));
     }
+    if let Some(asked) = input.new.thread_id.take() {
+        // Who knows a thread by its alias makes no second one.
+        input.new.thread_id = Some(app.threads.resolve_one(&caller, asked).await?);
+    }
     let (thread, is_new) = app.threads.create(&caller, input.new, deadline).await?;
     if !is_new && input.if_exists == IfExists::Raise {
-        let detail = format!("Thread with ID {} already exists", thread.thread_id);
+        let detail = format!("Thread with ID {} already exists", ids.of(&thread.thread_id));
         return Err(Problem::new(Code::ThreadExists, detail).at("thread_id"));
     }
-    show(&app, &caller, thread, reply).await
+    show(&app, (&caller, ids), thread, reply).await
 }
 
 /// Get a thread
@@ -72,6 +82,7 @@ pub async fn create(State(app): State<Arc<App>>, call: OptionalJsonCall<CreateTh
 pub async fn get(
     State(app): State<Arc<App>>,
     path: ThreadPath,
+    ids: ShownIds,
     uri: Uri,
     call: PlainCall,
 ) -> Answer {
@@ -81,7 +92,8 @@ pub async fn get(
         return Err(Error::invalid("include", format!("{name:?} cannot be included")).into());
     }
     let thread = app.threads.get(&call.caller, &path.0).await?;
-    show(&app, &call.caller, thread.ok_or_else(|| no_thread(&path.0))?, call.reply).await
+    let thread = thread.ok_or_else(|| no_thread(&path.0))?;
+    show(&app, (&call.caller, ids), thread, call.reply).await
 }
 
 /// Update a thread
@@ -102,6 +114,7 @@ pub async fn get(
 pub async fn update(
     State(app): State<Arc<App>>,
     path: ThreadPath,
+    ids: ShownIds,
     headers: HeaderMap,
     call: JsonCall<Changes>,
 ) -> Answer {
@@ -120,7 +133,7 @@ pub async fn update(
     if headers.get("prefer").is_some_and(|it| it == "return=minimal") {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    show(&app, &caller, thread, reply).await
+    show(&app, (&caller, ids), thread, reply).await
 }
 
 /// Delete a thread
@@ -156,7 +169,12 @@ pub async fn delete(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCa
         (status = 409, description = "`thread_absent`, `thread_taken`"), (status = 413, description = "`quota_exceeded`"),
     ),
 )]
-pub async fn copy(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall) -> Answer {
+pub async fn copy(
+    State(app): State<Arc<App>>,
+    path: ThreadPath,
+    ids: ShownIds,
+    call: PlainCall,
+) -> Answer {
     let PlainCall { caller, deadline, reply } = call;
     let source = path.0;
     let no_source = || {
@@ -170,7 +188,7 @@ pub async fn copy(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall
         let (thread_id, title) = (Some(target), found.details.title);
         let new = NewThread { thread_id, title, metadata, idempotency: None };
         let (thread, _) = app.threads.create(&caller, new, deadline).await?;
-        return show(&app, &caller, thread, reply).await;
+        return show(&app, (&caller, ids), thread, reply).await;
     }
     let request = CopyThread {
         source: source.clone(),
@@ -180,7 +198,7 @@ pub async fn copy(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall
     };
     app.threads.copy(&caller, &request, deadline).await?;
     let copy = app.threads.get(&caller, &target).await?.ok_or_else(|| no_thread(&target))?;
-    show(&app, &caller, copy, reply).await
+    show(&app, (&caller, ids), copy, reply).await
 }
 
 /// Get what a thread takes
@@ -194,14 +212,25 @@ pub async fn copy(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall
         (status = 404, description = "`thread_not_found`"),
     ),
 )]
-pub async fn get_storage(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall) -> Answer {
+pub async fn get_storage(
+    State(app): State<Arc<App>>,
+    path: ThreadPath,
+    ids: ShownIds,
+    call: PlainCall,
+) -> Answer {
     let found = app.threads.get_storage_use(&call.caller, &path.0).await?;
     let found = found.ok_or_else(|| no_thread(&path.0))?;
-    call.reply.with(&AgentServerStorage::of(&path.0, found))
+    call.reply.with(&AgentServerStorage::of(ids.of(path.0.as_str()), found))
 }
 
-async fn show(app: &App, caller: &Caller, thread: Thread, reply: Reply) -> Answer {
-    reply.with(&ThreadView::of(app, caller, thread, &ThreadFields::default()).await?)
+async fn show(
+    app: &App,
+    (caller, ids): (&Caller, ShownIds),
+    thread: Thread,
+    reply: Reply,
+) -> Answer {
+    let fields = ThreadFields { ids, ..ThreadFields::default() };
+    reply.with(&ThreadView::of(app, caller, thread, &fields).await?)
 }
 
 /// A foreign thread looks absent, also to who may change some thread.
@@ -306,7 +335,10 @@ impl Input for CreateThread {
     fn from_wire(wire: CreateBody<'_>, _: &Received) -> Result<Self> {
         refuse_ttl(wire.ttl.as_ref())?;
         let has_supersteps = wire.supersteps.is_some_and(|it| it.0 != b"[]");
-        let thread_id = wire.thread_id.map(|it| ThreadId::new(canonical(it.0))).transpose()?;
+        let thread_id = wire
+            .thread_id
+            .map(|Text(id)| ThreadId::new(canonical(&id).unwrap_or(id)))
+            .transpose()?;
         let metadata = wire.metadata.as_ref().map(metadata).transpose()?;
         let new = NewThread { thread_id, title: None, metadata, idempotency: None };
         let if_exists = wire.if_exists.unwrap_or(IfExists::Raise);
@@ -324,7 +356,7 @@ impl Input for Changes {
 }
 
 impl AgentServerStorage {
-    fn of(thread_id: &ThreadId, found: StorageUse) -> Self {
+    fn of(thread_id: String, found: StorageUse) -> Self {
         let values_bytes = found.channels.iter().map(|it| it.logical_bytes).sum();
         let documents_bytes =
             found.logical_bytes.saturating_sub(values_bytes).saturating_sub(found.writes_bytes);
@@ -333,7 +365,7 @@ impl AgentServerStorage {
         let by_channel =
             channels.map(|it| (it.channel, channel(it.versions, it.logical_bytes))).collect();
         Self {
-            thread_id: thread_id.to_string(),
+            thread_id,
             total_bytes: found.logical_bytes,
             checkpoints: AgentServerUse { count: found.checkpoints, bytes: documents_bytes },
             channel_values: AgentServerChannels {
@@ -344,13 +376,6 @@ impl AgentServerStorage {
             pending_writes: AgentServerUse { count: found.writes, bytes: found.writes_bytes },
         }
     }
-}
-
-/// A UUID in one spelling, other text as it is.
-fn canonical(text: String) -> String {
-    let is_usual = [32, 36].contains(&text.len());
-    let uuid = Uuid::parse_str(&text).ok().filter(|_| is_usual);
-    uuid.map_or(text, |it| it.to_string())
 }
 
 fn refuse_ttl(ttl: Option<&Exact<'_>>) -> Result<()> {
@@ -367,20 +392,4 @@ fn metadata(text: &Exact<'_>) -> Result<String> {
     check_metadata(text.0)?;
     debug_assert!(text.0.len() as u64 <= LIMITS.thread_metadata_bytes_max);
     Ok(String::from_utf8_lossy(text.0).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::canonical;
-
-    #[test]
-    fn a_uuid_has_one_spelling_and_other_text_its_own() {
-        let uuid = "01a1fd27-88d5-7136-a8f3-1c19969e5021";
-        for spelling in [uuid, &uuid.to_uppercase(), &uuid.replace('-', "")] {
-            assert_eq!(canonical(spelling.to_owned()), uuid);
-        }
-        for text in ["t-1", "search", "{01a1fd27-88d5-7136-a8f3-1c19969e5021}", ""] {
-            assert_eq!(canonical(text.to_owned()), text);
-        }
-    }
 }

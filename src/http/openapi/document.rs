@@ -74,6 +74,12 @@ fn complete(api: OpenApi) -> Value {
     document
 }
 
+/// Whether its path has the id of a thread.
+fn names_thread(operation: &Value) -> bool {
+    let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+    parameters.any(|it| it["name"] == "thread_id" && it["in"] == "path")
+}
+
 fn complete_operation(operation: &mut Value) {
     let permission = operation[PERMISSION].as_str().map(str::to_owned);
     let has_body = operation.get("requestBody").is_some();
@@ -102,6 +108,10 @@ fn complete_operation(operation: &mut Value) {
     }
     if has_body || operation.get("parameters").is_some() {
         codes.push(Code::Invalid);
+    }
+    if only_json && names_thread(operation) {
+        // By its alias.
+        codes.push(Code::ThreadsIndexing);
     }
     if let Some(parameters) = operation.get_mut("parameters") {
         generators::never_null(parameters);

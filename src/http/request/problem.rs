@@ -122,7 +122,7 @@ codes! {
     TooManyRequests = 429 "too_many_requests" "Too many requests";
     Internal = 500 "internal" "A defect in the server";
     Unavailable = 503 "unavailable" "Not available now";
-    ThreadsIndexing = 503 "threads_indexing" "The states of threads are still being derived";
+    ThreadsIndexing = 503 "threads_indexing" "The states or the UUID aliases of threads are still being derived";
     DeadlineExceeded = 503 "deadline_exceeded" "The time budget ran out";
     Overloaded = 503 "overloaded" "Too much at once";
     CommitUnknown = 503 "commit_unknown" "It is not known whether the write happened";
@@ -330,7 +330,8 @@ impl From<Error> for Problem {
             Error::VectorsNeedPlaintext { field } => {
                 Self::new(Code::SearchNeedsPlaintext, text).at(field)
             }
-            Error::ThreadsIndexing { retry_after, .. } => {
+            Error::ThreadsIndexing { retry_after, .. }
+            | Error::AliasesIndexing { retry_after, .. } => {
                 Self { retry_after: Some(retry_after), ..Self::new(Code::ThreadsIndexing, text) }
             }
             Error::KeyDestroyed => Self::new(Code::KeyDestroyed, text),

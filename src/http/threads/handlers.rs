@@ -17,6 +17,7 @@ use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
+use crate::domain::threads::alias::alias;
 use crate::domain::threads::storage::{CopyThread, DeleteThread};
 use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadPage, ThreadQuery, ThreadSort};
 use crate::domain::time::rfc3339;
@@ -39,7 +40,7 @@ pub const PAGE_DEFAULT: i64 = 100;
     post, path = "/v1/threads/get", operation_id = "get_thread", tag = "threads",
     request_body(content = GetThreadBody, example = json!({"thread_id": "t-1"})),
     responses((status = 200, description = "The thread, if there is one", body = GotThread, example = json!({"thread": {
-        "thread_id": "t-1", "created_at": "2026-01-31T12:00:00.000000Z", "updated_at": "2026-01-31T12:00:09.000000Z",
+        "thread_id": "t-1", "uuid": "b6f98294-abe5-5f50-9a93-0101a447b521", "created_at": "2026-01-31T12:00:00.000000Z", "updated_at": "2026-01-31T12:00:09.000000Z",
         "last_step": 4, "forks": 0, "checkpoint_count": 6, "size_bytes": 48211, "generation": "9f2b7c",
         "metadata": {"customer": "acme"}, "version": 1_790_000_000_000_000_i64,
         "status": "interrupted", "state_updated_at": "2026-01-31T12:00:09.000000Z"
@@ -121,6 +122,8 @@ pub async fn copy(State(app): State<Arc<App>>, call: Call<CopyThread>) -> Answer
 #[schema(as = Thread)]
 pub struct ThreadOut {
     pub thread_id: String,
+    /// The id itself where it is a UUID, else the UUID by which clients of the Agent Server wire may name the thread.
+    uuid: String,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -235,6 +238,7 @@ impl ThreadOut {
         let state_updated_at = rfc3339(thread.state_updated_at());
         let metadata = ExactOut(Bytes::from(thread.shown_metadata()?));
         Ok(Self {
+            uuid: alias(&thread.thread_id),
             thread_id: thread.thread_id,
             created_at: rfc3339(thread.created_at),
             updated_at: rfc3339(thread.updated_at),

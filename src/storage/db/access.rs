@@ -49,6 +49,8 @@ pub struct Dialect {
     pub numbers: &'static str,
     /// `{skip_locked}`: ends a statement that locks those of its rows that nobody else has locked.
     pub skip_locked: &'static str,
+    /// `{no_uuid}`: whether the id of a thread is other than a UUID in its usual spelling.
+    pub no_uuid: &'static str,
     /// `{lock}`: ends a statement that locks the rows it reads.
     pub lock: &'static str,
     /// `{from_each}`: from the elements of the JSON list that is $1, as `j.value`.
@@ -94,6 +96,7 @@ impl Dialect {
             ("{tenant_in_index}", self.tenant_in_index),
             ("{numbers}", self.numbers),
             ("{skip_locked}", self.skip_locked),
+            ("{no_uuid}", self.no_uuid),
             ("{this_item}", self.this_item),
             ("{hide_item}", self.hide_item),
             ("{lock}", self.lock),

@@ -6,6 +6,7 @@ use super::{has_removed, lost, removed};
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::{random_hex, random_id};
 use crate::domain::export::records::{Existing, Staged, ThreadHead};
+use crate::domain::threads::alias::stored_alias;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::db::access::{Access, Accessible, Dialect, SqlValue, lock_scope};
 use crate::storage::sessions::rows::{Rows, bytes, number};
@@ -159,11 +160,17 @@ async fn put_thread(
         head.user_id,
         mac.0,
         mac.1,
+        alias_of(&place[1]),
     ]));
     let binds = [rows.binds(), place.to_vec()].concat();
     access.rows(&dialect.fill(&thread_text()), &binds).await?;
     access.rows(&dialect.fill(HOLD), place).await?;
     Ok(())
+}
+
+fn alias_of(thread_id: &SqlValue) -> Option<String> {
+    let SqlValue::Text(thread_id) = thread_id else { return None };
+    stored_alias(thread_id)
 }
 
 /// $3 tenant, $4 thread.
@@ -173,8 +180,9 @@ fn thread_text() -> String {
     let mac = bytes(13);
     format!(
         "insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-            last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
+            last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac, alias)
          select $3, $4, {key}, {scope}, j.value ->> 2, {fence}, {created}, {updated}, {step}, {count}, {size},
-            j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12, {mac} {{from_each}} where true"
+            j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12, {mac},
+            j.value ->> 15 {{from_each}} where true"
     )
 }

@@ -37,6 +37,7 @@ pub(in crate::storage) const DIALECT: Dialect = Dialect {
     tenant_in_index: TENANT_IN_INDEX,
     numbers: "cast($9 as text)::real[]",
     skip_locked: "for update skip locked",
+    no_uuid: "thread_id !~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'",
     lock: "for update",
     from_each: "from json_array_elements(cast($1 as json)) as j (value)",
     has_lateral: true,

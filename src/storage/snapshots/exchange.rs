@@ -6,6 +6,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
 use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::ThreadMove;
+use crate::domain::threads::alias::stored_alias;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::db::access::{Access, Dialect, SqlValue, lock_scope};
@@ -64,9 +65,9 @@ pub const RAISE: &str = "
 update scopes set epoch = epoch + 1 where tenant = $1 and scope_id in (
     select t.scope_id from threads t where t.tenant = $1 and t.thread_id = $2)";
 
-/// $1 tenant, $2 from, $3 to, $4 the MAC that goes with that name.
+/// $1 tenant, $2 from, $3 to, $4 and $5 the MAC and the alias that go with that name.
 const RENAME: &str = "
-update threads set thread_id = $3, mac = case when length($4) > 0 then $4 end where tenant = $1 and thread_id = $2";
+update threads set thread_id = $3, mac = case when length($4) > 0 then $4 end, alias = nullif($5, '') where tenant = $1 and thread_id = $2";
 
 /// $1 tenant, $2 the copy, $3 what was there: it keeps fence, lease and the time at which it was made. Both have one owner.
 const TAKE_OVER: &str = "
@@ -211,7 +212,8 @@ impl Exchange<'_> {
         (ids, owner): (Ids, Option<&str>),
     ) -> Result<()> {
         let mac = OwnerRow::thread(to.as_str(), ids, owner).mac_cell(self.secret);
-        let binds = [&self.binds(from, to)[..], &[mac]].concat();
+        let alias = stored_alias(to.as_str()).unwrap_or_default();
+        let binds = [&self.binds(from, to)[..], &[mac, alias.as_str().into()]].concat();
         access.rows(RENAME, &binds).await?;
         Ok(())
     }

@@ -36,6 +36,7 @@ const DIALECT: Dialect = Dialect {
     tenant_in_index: "tenant",
     numbers: "$9",
     skip_locked: "",
+    no_uuid: "thread_id not glob '[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'",
     // There is one writer, so whoever writes holds every scope lock.
     lock: "",
     from_each: "from jsonb_each($1) as j",

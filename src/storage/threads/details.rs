@@ -9,6 +9,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, random_hex, random_id};
 use crate::domain::scheduling::contention::Contention;
+use crate::domain::threads::alias::stored_alias;
 use crate::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
 };
@@ -47,11 +48,12 @@ const TAKE_TOMBSTONE: &str = "delete from thread_tombstones where tenant = $1 an
     returning generation, fence, owner";
 
 /// $1 tenant, $2 thread id, $3 and $4 its key and scope, $5 generation, $6 fence, $7 whether it has an owner, $8 the owner, $9 MAC or
-/// empty. No row: another server made the thread at the same moment.
+/// empty, $10 alias or empty. No row: another server made the thread at the same moment.
 const INSERT_THREAD: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-    checkpoint_count, size_bytes, owner, mac)
-select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, case when $7 <> 0 then $8 end, case when length($9) > 0 then $9 end
+    checkpoint_count, size_bytes, owner, mac, alias)
+select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, case when $7 <> 0 then $8 end, case when length($9) > 0 then $9 end,
+    nullif($10, '')
 from (select {now} as now) n where true
 on conflict (tenant, thread_id) do nothing
 returning 1";
@@ -196,6 +198,7 @@ impl Creating<'_> {
             owner.is_some().into(),
             owner.unwrap_or_default().into(),
             mac,
+            stored_alias(thread.thread_id).unwrap_or_default().as_str().into(),
         ];
         let insert = engine.dialect().fill(INSERT_THREAD);
         if access.rows(&insert, &[&name[..], &row].concat()).await?.is_empty() {

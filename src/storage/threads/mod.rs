@@ -1,5 +1,6 @@
 //! Stores threads: their listing, copies, leases, retention and size.
 
+mod aliases;
 pub mod details;
 pub mod details_document;
 pub mod policies;

@@ -32,6 +32,32 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (engine) => {
     expect(await store.getItem(["ann", "memories"], "likes")).toBeNull();
   });
 
+  it("reaches threads whose ids no path can have below /uuid", async () => {
+    const place = inject("servers")[engine];
+    const key = await newKey(place);
+    const byId = new Client({ apiUrl: place.url, apiKey: key });
+    const byUuid = new Client({ apiUrl: `${place.url}/uuid`, apiKey: key });
+    const ids = Array.from(
+      { length: 100 },
+      (_, at) => `${["a/b", "..", "x?y", "#%41"][at % 4]}/${at}`,
+    );
+    for (const threadId of ids) await byId.threads.create({ threadId, metadata: { threadId } });
+    const found = await byUuid.threads.search({
+      limit: 1000,
+      sortBy: "created_at",
+      sortOrder: "asc",
+    });
+    expect(found.map((it) => it.metadata?.["threadId"])).toEqual(ids);
+    for (const { thread_id } of found) {
+      expect(thread_id).toMatch(
+        /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+      );
+      expect((await byUuid.threads.get(thread_id)).thread_id).toBe(thread_id);
+      expect((await byUuid.threads.getState(thread_id)).checkpoint).toBeNull();
+    }
+    expect((await byId.threads.get(found[7]?.thread_id ?? "")).thread_id).toBe(ids[7]);
+  });
+
   it("refuses a run with one request and the reason", async () => {
     const place = inject("servers")[engine];
     let asked = 0;

@@ -54,11 +54,12 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   title: optionalText,
   metadata: (raw, name) => (raw[name] === undefined ? {} : json(raw, name)) as Metadata,
   version: (raw, name) => optionalNumber(raw, name) ?? 0,
-  // Servers of earlier releases send neither.
+  // Servers of earlier releases send none of these.
   status: (raw, name) => optionalText(raw, name) as Schemas["ThreadStatus"] | undefined,
   state_updated_at: optionalTime,
   // Where a search includes it.
   preview: optionalNested(threadPreview),
+  uuid: optionalText,
 });
 
 /** The metadata that callers set on a thread, and `graph_id`, `assistant_id` and `user_id` from the metadata of its checkpoints. */

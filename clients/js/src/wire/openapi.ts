@@ -5407,6 +5407,8 @@ export interface components {
             /** Format: date-time */
             updated_at: string;
             user_id?: string | null;
+            /** @description The id itself where it is a UUID, else the UUID by which clients of the Agent Server wire may name the thread. */
+            uuid: string;
             /**
              * Format: int64
              * @description Of title and metadata: grows with each change of them, and comes never twice. 0: nothing was ever set.
@@ -6928,7 +6930,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unavailable`: Not available now; `threads_indexing`: The states of threads are still being derived; `deadline_exceeded`: The time budget ran out */
+        /** @description `unavailable`: Not available now; `threads_indexing`: The states or the UUID aliases of threads are still being derived; `deadline_exceeded`: The time budget ran out */
         "503.threads_indexing.unavailable.deadline_exceeded": {
             headers: {
                 /** @description Seconds */
@@ -6943,17 +6945,17 @@ export interface components {
                 /**
                  * @example {
                  *       "code": "threads_indexing",
-                 *       "detail": "The states of threads are still being derived",
+                 *       "detail": "The states or the UUID aliases of threads are still being derived",
                  *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
                  *       "status": 503,
-                 *       "title": "The states of threads are still being derived",
+                 *       "title": "The states or the UUID aliases of threads are still being derived",
                  *       "type": "urn:threadkeep:problem:threads_indexing"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unavailable`: Not available now; `threads_indexing`: The states of threads are still being derived; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
+        /** @description `unavailable`: Not available now; `threads_indexing`: The states or the UUID aliases of threads are still being derived; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
         "503.threads_indexing.unavailable.deadline_exceeded.overloaded": {
             headers: {
                 /** @description Seconds */
@@ -6968,10 +6970,10 @@ export interface components {
                 /**
                  * @example {
                  *       "code": "threads_indexing",
-                 *       "detail": "The states of threads are still being derived",
+                 *       "detail": "The states or the UUID aliases of threads are still being derived",
                  *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
                  *       "status": 503,
-                 *       "title": "The states of threads are still being derived",
+                 *       "title": "The states or the UUID aliases of threads are still being derived",
                  *       "type": "urn:threadkeep:problem:threads_indexing"
                  *     }
                  */

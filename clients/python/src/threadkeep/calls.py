@@ -89,6 +89,9 @@ class Thread:
     """When checkpoints or writes last changed."""
     preview: ThreadPreview | None = None
     """Where a search includes it, of threads with checkpoints."""
+    uuid: str | None = None
+    """The id itself where it is a UUID, else the UUID by which SDKs and UIs of LangGraph may name the
+    thread. None from a server that does not say."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::planner::{Batch, SlotRow, SlotValue, ThreadRow, WriteRow};
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::checkpoints::storage::Outcome;
+use crate::domain::threads::alias::stored_alias;
 use crate::storage::content::scope_memory::KnownThread;
 use crate::storage::postgres::{PostgresStorage, failure};
 use crate::storage::tokens::owner_macs::{OwnerRow, Secrets, secrets_of_batch};
@@ -47,7 +48,9 @@ impl PostgresStorage {
         let text = self.statements.text(shape(batch, create));
         let query = bind_rows(bind_threads(sqlx::query(text), batch), batch).bind(owners(batch));
         let known: Vec<_> = batch.threads.iter().map(|it| self.chunks.scopes.checked(it)).collect();
-        let query = bind_known(query, &known).bind(fresh_macs(batch, &secrets, create));
+        let query = bind_known(query, &known)
+            .bind(fresh_macs(batch, &secrets, create))
+            .bind(fresh_aliases(batch, create));
         let rows = self.fetch_batch(batch, query).await?;
         let outcomes = batch.threads.iter().zip(&rows).map(|(thread, row)| {
             let outcome = self.outcome(thread, &secrets, row);
@@ -108,6 +111,12 @@ fn fresh_macs(batch: &Batch, secrets: &Secrets, create: bool) -> Vec<Option<Vec<
         secrets.get(&thread.tenant).filter(|_| create).and_then(|it| row.mac(it))
     };
     batch.threads.iter().map(mac).collect()
+}
+
+/// Aliases of threads that the batch may make.
+fn fresh_aliases(batch: &Batch, create: bool) -> Vec<Option<String>> {
+    let alias = |it: &ThreadRow| stored_alias(&it.thread_id).filter(|_| create);
+    batch.threads.iter().map(alias).collect()
 }
 
 /// Scopes, negative where the thread was seen with it; keys and owners of the rows that were checked.

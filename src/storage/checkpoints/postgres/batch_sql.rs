@@ -14,10 +14,11 @@ const CREATE: &str = r"
 , born as (
     insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at,
         updated_at, last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id,
-        mac)
+        mac, alias)
     select t.tenant, t.thread_id, t.fresh_key, t.fresh_scope,
         coalesce(d.generation, t.fresh_generation), coalesce(d.fence, 0), $17, $17, t.last_step,
-        t.fresh_checkpoints, t.fresh_bytes, t.owner, t.graph_id, t.assistant_id, t.user_id, t.fresh_mac
+        t.fresh_checkpoints, t.fresh_bytes, t.owner, t.graph_id, t.assistant_id, t.user_id, t.fresh_mac,
+        t.fresh_alias
     from t left join lateral (select d.generation, d.fence from thread_tombstones d
         where d.tenant = t.tenant and d.thread_id = t.thread_id
             and (t.want_owner is null or d.owner = t.want_owner) limit 1) d on true
@@ -58,10 +59,11 @@ with t as materialized (
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
         $7::bigint[], $8::bigint[], $9::text[], $10::bigint[], $11::text[], $12::text[], $13::text[],
         $14::integer[], $15::bigint[], $16::bigint[], $61::text[], $62::bigint[], $63::bigint[],
-        $64::text[], $65::bytea[])
+        $64::text[], $65::bytea[], $66::text[])
     with ordinality as t (tenant, thread_id, owner, want_generation, want_fence, want_epoch, fresh_key,
         fresh_scope, fresh_generation, last_step, graph_id, assistant_id, user_id, value_count,
-        fresh_checkpoints, fresh_bytes, want_owner, seal_scope, seal_key, seal_owner, fresh_mac, ord)
+        fresh_checkpoints, fresh_bytes, want_owner, seal_scope, seal_key, seal_owner, fresh_mac, fresh_alias,
+        ord)
 )
 ";
 

@@ -14,6 +14,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::planner::{Batch, ChunkRow, ThreadRow};
 use crate::domain::checkpoints::prepared::{PlannedScope, Sealed};
 use crate::domain::checkpoints::storage::Outcome;
+use crate::domain::threads::alias::stored_alias;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::connection::COMMITS;
 use crate::storage::sqlite::errors::batch_error;
@@ -243,10 +244,10 @@ impl Changes {
 /// One trip: sets that are empty cost a microsecond each.
 const WRITE_ALL: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
+                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac, alias)
 select j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5, $2, $2,
        j.value ->> 6, j.value ->> 7, j.value ->> 8, j.value ->> 9, j.value ->> 10, j.value ->> 11, j.value ->> 12,
-       unhex(j.value ->> 16)
+       unhex(j.value ->> 16), j.value ->> 17
 from jsonb_each($1) j where true
 on conflict (tenant, thread_id) do update set
     updated_at = max(threads.updated_at + 1, excluded.updated_at),
@@ -350,5 +351,6 @@ fn thread_json(
         !locked.exists,
         locked.epoch,
         mac.map(hex::encode),
+        stored_alias(&thread.thread_id).filter(|_| !locked.exists),
     ])
 }

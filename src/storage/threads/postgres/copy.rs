@@ -9,6 +9,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_hex;
 use crate::domain::scheduling::contention::Contention;
+use crate::domain::threads::alias::stored_alias;
 use crate::domain::threads::storage::CopyThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
@@ -66,7 +67,7 @@ select tenant, $3, $4, next_no from scopes where tenant = $1 and scope_id = $2
 ";
 
 /// $1 tenant, $2 source, $3 target, $4 and $5 new keys, $6 generation for a target that never was, $7 owner, $8
-/// whose what is left of a deleted target has to be, or null, $9 MAC. A target that exists has no checkpoints and no writes: a lease
+/// whose what is left of a deleted target has to be, or null, $9 MAC, $10 alias. A target that exists has no checkpoints and no writes: a lease
 /// made it, and it keeps its fence and its owner.
 const COPY_THREAD: &str = r"
 with tombstone as (
@@ -74,9 +75,9 @@ with tombstone as (
     returning generation, fence, owner
 )
 insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-    last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
+    last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac, alias)
 select o.tenant, $3, $4, $5, coalesce(d.generation, $6), coalesce(d.fence, 0), now.now, now.now, o.last_step,
-    o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id, $9
+    o.checkpoint_count, o.size_bytes, $7, o.graph_id, o.assistant_id, o.user_id, $9, $10
 from threads o
 cross join (select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now) now
 left join tombstone d on $8::text is null or d.owner = $8
@@ -204,6 +205,7 @@ async fn copy_once(
             .bind(owner)
             .bind(target.owner)
             .bind(mac)
+            .bind(stored_alias(request.target.as_str()))
             .execute(&mut *connection)
             .await?;
     }

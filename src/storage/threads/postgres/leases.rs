@@ -5,6 +5,7 @@ use sqlx::postgres::PgRow;
 
 use crate::domain::caller::Caller;
 use crate::domain::clock::{random_hex, random_id};
+use crate::domain::threads::alias::stored_alias;
 use crate::domain::threads::thread::{Lease, LeaseRequest};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
@@ -13,7 +14,7 @@ use crate::storage::threads::thread_filter::OwnedThread;
 use crate::storage::tokens::owner_macs::OwnerRow;
 
 /// $1 tenant, $2 thread, $3 holder, $4 time to live in microseconds; $5 to $8 identity and owner of a new thread, $9 whose
-/// it has to be if it is there, or null, $10 whether one may be made, $11 MAC of a new thread. The fence of a thread that comes back goes on from its
+/// it has to be if it is there, or null, $10 whether one may be made, $11 and $12 MAC and alias of a new thread. The fence of a thread that comes back goes on from its
 /// tombstone, if that is not another's. No row: the thread came in between, or none may be made.
 const ACQUIRE: &str = r"
 with clock as materialized (
@@ -23,9 +24,9 @@ with clock as materialized (
     where tenant = $1 and thread_id = $2 and ($9::text is null or owner = $9)
 ), taken as (
     insert into threads as x (tenant, thread_id, thread_key, scope_id, generation, fence,
-        lease_holder, lease_expires_at, created_at, updated_at, checkpoint_count, size_bytes, owner, mac)
+        lease_holder, lease_expires_at, created_at, updated_at, checkpoint_count, size_bytes, owner, mac, alias)
     select $1, $2, $5, $6, coalesce((select generation from tombstone), $7),
-        coalesce((select fence from tombstone), 0) + 1, $3, now + $4, now, now, 0, 0, $8, $11
+        coalesce((select fence from tombstone), 0) + 1, $3, now + $4, now, now, 0, 0, $8, $11, $12
     from clock
     where $10 or exists (select from threads where tenant = $1 and thread_id = $2)
     on conflict (tenant, thread_id) do update set
@@ -92,6 +93,7 @@ impl PostgresStorage {
                 .bind(thread.owner)
                 .bind(request.full.is_none())
                 .bind(&mac)
+                .bind(stored_alias(thread.thread_id))
                 .fetch_optional(&mut *connection)
                 .await?;
             let Some(row) = row else {

@@ -12,6 +12,7 @@ use crate::content::parts::Name;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
 use crate::domain::scheduling::contention::Contention;
+use crate::domain::threads::alias::stored_alias;
 use crate::domain::threads::storage::CopyThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
@@ -236,6 +237,7 @@ impl SqliteStorage {
             .bind(old.as_ref().map(|row| row.thread_key))
             .bind(old.as_ref().map(|row| row.scope_id))
             .bind(mac)
+            .bind(stored_alias(target))
             .execute(&mut *write)
             .await?;
         let count = describe(&mut write, tenant, target, copy).await?;
@@ -251,8 +253,8 @@ insert into garbage (tenant, thread_key, scope_id, created_at)
 select $1, $9, $10, cast(unixepoch('subsec') * 1000000 as integer) where $9 is not null;
 delete from scope_holders where tenant = $1 and scope_id = $10 and kind = 'thread' and holder = $2;
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac)
-select $1, $2, $3, $4, $5, $6, n.now, n.now, s.last_step, 0, 0, $7, s.graph_id, s.assistant_id, s.user_id, $11
+                     last_step, checkpoint_count, size_bytes, owner, graph_id, assistant_id, user_id, mac, alias)
+select $1, $2, $3, $4, $5, $6, n.now, n.now, s.last_step, 0, 0, $7, s.graph_id, s.assistant_id, s.user_id, $11, $12
 from (select cast(unixepoch('subsec') * 1000000 as integer) as now) n
 left join threads s on s.tenant = $1 and s.thread_id = $8
 where true

@@ -7,6 +7,7 @@ use super::thread_row::{Identity, read_unless_taken, take_identity};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::random_id;
+use crate::domain::threads::alias::stored_alias;
 use crate::domain::threads::thread::{Lease, LeaseRequest};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
@@ -16,8 +17,8 @@ use crate::storage::tokens::owner_macs::OwnerRow;
 
 const INSERT_THREAD: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-                     checkpoint_count, size_bytes, owner, mac)
-select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, $7, $8
+                     checkpoint_count, size_bytes, owner, mac, alias)
+select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, $7, $8, $9
 from (select cast(unixepoch('subsec') * 1000000 as integer) as now) n;
 insert into scopes (tenant, scope_id, epoch, next_no) values ($1, $4, $4, 1);
 insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $2)";
@@ -161,6 +162,7 @@ async fn insert_thread(
         .bind(identity.fence)
         .bind(&caller.subject)
         .bind(secret.and_then(|it| row.mac(it)))
+        .bind(stored_alias(thread_id))
         .execute(connection)
         .await?;
     Ok(())
