@@ -52,6 +52,7 @@ use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::rates::Rates;
 use crate::domain::tenants::refusals::Refusals;
 use crate::domain::threads::alias_lookup::AliasSweeper;
+use crate::domain::threads::graphs::DefaultGraph;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
@@ -81,8 +82,7 @@ pub struct App {
     pub drive: DriveFiles,
     pub browsers: Browsers,
     pub agentrail_other_user: OtherUser,
-    /// The routes of the LangGraph Agent Server are not answered.
-    pub no_agent_server: bool,
+    pub agent_server: AgentServer,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub streams: Arc<OpenStreams>,
@@ -139,8 +139,17 @@ pub struct Outside {
     pub embedder: Embedder,
     pub browsers: Browsers,
     pub agentrail_other_user: OtherUser,
-    /// See the setting of this name.
-    pub no_agent_server: bool,
+    pub agent_server: AgentServer,
+}
+
+/// What the routes of the LangGraph Agent Server show; see the settings of these names.
+#[derive(Debug, Clone, Default)]
+pub struct AgentServer {
+    /// None of the routes is answered.
+    pub is_off: bool,
+    /// Graphs that have an assistant though no thread names them.
+    pub assistants: Vec<String>,
+    pub default_graph: Option<DefaultGraph>,
 }
 
 /// What pages of other origins have to do with this server.
@@ -171,7 +180,7 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder, browsers, agentrail_other_user, no_agent_server } =
+        let Outside { issuers, embedder, browsers, agentrail_other_user, agent_server } =
             outside.into();
         let Settings { memory, retention_interval, rates, busy_for, .. } = settings;
         // Each service takes it as the storage of its noun.
@@ -238,7 +247,7 @@ impl App {
             drive: DriveFiles::new(of_noun(), Arc::clone(&items), time()),
             browsers,
             agentrail_other_user,
-            no_agent_server,
+            agent_server,
             items,
             sessions: Sessions::new(
                 of_noun(),

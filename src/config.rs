@@ -34,7 +34,7 @@ pub struct Config {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the HTTP API.
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Bring the database's schema to this version, then exit.
     Migrate(Database),
     /// Make, list and revoke the keys that open a tenant.

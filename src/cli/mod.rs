@@ -52,7 +52,7 @@ pub fn run(config: Config) -> Result<ExitCode> {
     let runtime = runtime.map_err(|error| io("the runtime could not be started", &error))?;
     let done = runtime.block_on(async {
         match config.command {
-            Command::Serve(serve) => serve::run(serve).await?,
+            Command::Serve(serve) => serve::run(*serve).await?,
             Command::Migrate(database) => migrate(&database).await?,
             Command::Keys(command) => keys::run(command).await?,
             Command::Tenants(command) => tenants::run(command).await?,

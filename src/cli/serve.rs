@@ -13,14 +13,17 @@ use super::descriptors::connections_max;
 use super::opening::storage_config;
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
 use super::{encryption, io, listening, print, waiting};
-use crate::app::{App, Browsers, DifferenceMemory, Outside, Settings};
+use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::agentrail::OtherUser;
 use crate::domain::clock::Clock;
+use crate::domain::limits::LIMITS;
+use crate::domain::names;
 use crate::domain::storage::Storage;
 use crate::domain::store::embedding::{Embedder, Embeddings};
 use crate::domain::tenants::rates::Rates;
+use crate::domain::threads::graphs::DefaultGraph;
 use crate::domain::{Error, Result};
 use crate::embed::{self, OpenAi};
 use crate::http;
@@ -120,6 +123,15 @@ async fn listeners(serve: &Serve) -> Result<(TcpListener, Option<TcpListener>)> 
     Ok((listener, operators))
 }
 
+fn agent_server(config: &config::AgentServer) -> Result<AgentServer> {
+    names::at_most("assistants", config.assistants.len(), LIMITS.list_rows_max)?;
+    Ok(AgentServer {
+        is_off: config.no_agent_server,
+        assistants: config.assistants.clone(),
+        default_graph: config.default_graph_id.clone().map(DefaultGraph::new),
+    })
+}
+
 async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<()> {
     let Ground { storage, metrics, connections_max } = ground;
     let (listener, operators) = listeners(serve).await?;
@@ -154,7 +166,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
             config::OtherUser::Conflict => OtherUser::Conflict,
             config::OtherUser::Forbidden => OtherUser::Forbidden,
         },
-        no_agent_server: serve.agent_server.no_agent_server,
+        agent_server: agent_server(&serve.agent_server)?,
     };
     let app = App::start(storage, clock, local, settings, shown, outside).await?;
     if app.authenticator.is_unprotected() {

@@ -369,7 +369,7 @@ async fn without_agent_server(
     request: Request,
     next: Next,
 ) -> Response {
-    if app.no_agent_server && agent_server::paths::is_ours(request.uri().path()) {
+    if app.agent_server.is_off && agent_server::paths::is_ours(request.uri().path()) {
         return Problem::new(Code::NotFound, "there is no such route").into_response();
     }
     next.run(request).await

@@ -28,6 +28,7 @@ mod content;
 mod contents;
 mod copying;
 mod damage;
+mod default_graph;
 mod delta;
 mod doctor;
 mod doctor_beside;

@@ -28,6 +28,8 @@ contract! {
         a_commit_of_an_old_server_is_found
         the_doctor_finds_and_mends_states
         many_threads_are_derived_in_the_background_and_none_is_left_out;
+    default_graph:
+        threads_without_a_graph_count_as_of_the_default_one;
     aliases:
         whatever_makes_a_thread_writes_its_alias
         a_row_of_an_old_server_is_found

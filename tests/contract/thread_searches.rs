@@ -16,15 +16,21 @@ use crate::thread_details::{create, details, thread};
 
 pub fn having(metadata: &str) -> ThreadQuery {
     let metadata = contained(metadata.as_bytes()).unwrap();
-    ThreadQuery { details: DetailsFilter { metadata, words: None }, ..everything() }
+    ThreadQuery {
+        details: DetailsFilter { metadata, words: None, ..DetailsFilter::default() },
+        ..everything()
+    }
 }
 
 pub fn saying(text: &str) -> ThreadQuery {
     let words = Some(Words::new(text.to_owned()).unwrap());
-    ThreadQuery { details: DetailsFilter { metadata: Vec::new(), words }, ..everything() }
+    ThreadQuery {
+        details: DetailsFilter { metadata: Vec::new(), words, ..DetailsFilter::default() },
+        ..everything()
+    }
 }
 
-fn everything() -> ThreadQuery {
+pub fn everything() -> ThreadQuery {
     ThreadQuery {
         limit: 1_000,
         sort: ThreadSort::ThreadId,

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
-use threadkeep::app::{App, Outside};
+use threadkeep::app::{AgentServer, App, Outside};
 use threadkeep::domain::clock::Clock;
 use threadkeep::http;
 use tower::ServiceExt as _;
@@ -52,7 +52,10 @@ async fn a_database_that_does_not_answer_is_told_to_who_asks_for_it() {
 #[tokio::test]
 async fn a_server_that_shall_not_answers_none_of_it() {
     let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-    let outside = Outside { no_agent_server: true, ..Outside::default() };
+    let outside = Outside {
+        agent_server: AgentServer { is_off: true, ..AgentServer::default() },
+        ..Outside::default()
+    };
     let storage = Arc::new(Memory::default());
     let app = App::start(storage, clock, listen, SETTINGS, Some(no_metrics()), outside).await;
     let app = Arc::new(app.unwrap());

@@ -1,6 +1,8 @@
 //! Tests assistants on the wire of the LangGraph Agent Server: what is derived of them, and what is refused.
 
 use serde_json::{Value, json};
+use threadkeep::app::{AgentServer, Outside};
+use threadkeep::domain::threads::graphs::DefaultGraph;
 
 use crate::drive_world::World;
 use crate::server::{Answer, JSON};
@@ -92,6 +94,54 @@ async fn an_assistant_is_found_by_its_id_or_its_graph_and_only_the_graph_knows_t
         let answer = send(&it, "GET", &format!("/assistants/none{end}"), &Value::Null).await;
         answer.assert_problem(404, "assistant_not_found");
     }
+}
+
+#[tokio::test]
+async fn a_server_is_told_of_graphs_that_no_thread_names() {
+    let assistants = vec!["agent".to_owned(), "told".to_owned()];
+    let default_graph = Some(DefaultGraph::new("usual".into()));
+    let agent_server = AgentServer { is_off: false, assistants, default_graph };
+    let it = World::serving(Outside { agent_server, ..Outside::default() }).await;
+    let search = async |path: &str, body: Value| send(&it, "POST", path, &body).await.ok().json();
+    let by_name = json!({"sort_by": "name", "sort_order": "asc"});
+    let names = |found: &Value, field: &str| {
+        let all = found.as_array().unwrap().iter();
+        all.map(|it| it[field].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let found = search("/assistants/search", by_name.clone()).await;
+    assert_eq!(names(&found, "graph_id"), ["agent", "told", "usual"]);
+    assert_eq!(names(&found, "assistant_id")[0], AGENT);
+    assert_eq!(found[1]["created_at"], "1970-01-01T00:00:00.000000+00:00");
+    let usual = names(&found, "assistant_id")[2].clone();
+    send(&it, "GET", &format!("/assistants/{usual}/schemas"), &Value::Null).await.ok();
+    for (id, metadata) in [
+        ("plain", json!({})),
+        ("agents", json!({"graph_id": "agent"})),
+        ("null", json!({"graph_id": null})),
+        ("mine", json!({"assistant_id": "mine"})),
+    ] {
+        send(&it, "POST", "/threads", &json!({"thread_id": id, "metadata": metadata})).await.ok();
+    }
+    let shown = send(&it, "GET", "/threads/plain", &Value::Null).await.ok().json();
+    assert_eq!(shown["metadata"], json!({"graph_id": "usual", "assistant_id": usual}));
+    for (metadata, expected) in [
+        (json!({"graph_id": "usual"}), vec!["mine", "plain"]),
+        (json!({"assistant_id": usual}), vec!["plain"]),
+        (json!({"assistant_id": "mine"}), vec!["mine"]),
+        (json!({"graph_id": "agent"}), vec!["agents"]),
+        (json!({"graph_id": null}), vec!["null"]),
+    ] {
+        let body = json!({"metadata": metadata, "sort_by": "thread_id", "sort_order": "asc"});
+        assert_eq!(names(&search("/threads/search", body).await, "thread_id"), expected);
+        let count = search("/threads/count", json!({"metadata": metadata})).await;
+        assert_eq!(count, expected.len());
+    }
+    // Nothing of it is stored, and /v1 shows what is.
+    let own = search("/v1/threads/get", json!({"thread_id": "plain"})).await;
+    assert_eq!(own["thread"]["metadata"], json!({}));
+    let found = search("/assistants/search", by_name).await;
+    assert_eq!(names(&found, "graph_id"), ["agent", "told", "usual", "usual"]);
+    assert_ne!(found[2]["created_at"], "1970-01-01T00:00:00.000000+00:00");
 }
 
 #[tokio::test]

@@ -32,10 +32,14 @@ impl World {
     }
 
     pub async fn with(browsers: Browsers) -> Self {
+        Self::serving(Outside { browsers, ..Outside::default() }).await
+    }
+
+    pub async fn serving(outside: Outside) -> Self {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
         let [ann, bob, tenant] = make_keys(&storage).await;
-        let (server, clock) = serve(&storage, browsers).await;
+        let (server, clock) = serve_with(&storage, outside).await;
         Self { server, storage, clock, ann, bob, tenant, folder }
     }
 
@@ -90,8 +94,11 @@ impl World {
 
 /// A server on this storage.
 pub async fn serve(storage: &Arc<dyn Storage>, browsers: Browsers) -> (Server, Arc<Clock>) {
+    serve_with(storage, Outside { browsers, ..Outside::default() }).await
+}
+
+async fn serve_with(storage: &Arc<dyn Storage>, outside: Outside) -> (Server, Arc<Clock>) {
     let (clock, listen) = (Arc::new(Clock::Fixed(START.into())), HOST.parse().unwrap());
-    let outside = Outside { browsers, ..Outside::default() };
     let storage = Arc::clone(storage);
     let app =
         App::start(storage, Arc::clone(&clock), listen, SETTINGS, Some(no_metrics()), outside)

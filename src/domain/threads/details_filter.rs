@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::details::{METADATA, check_metadata};
+use super::graphs::DefaultGraph;
 use crate::domain::error::Result;
 use crate::domain::json::exact_json;
 use crate::domain::json::filter::{Field, Filter, Test};
@@ -10,7 +11,9 @@ use crate::domain::limits::LIMITS;
 use crate::domain::names;
 
 /// Fields that the metadata of checkpoints gives a thread, too.
-pub const LABELS: [&str; 3] = ["graph_id", "assistant_id", "user_id"];
+pub const LABELS: [&str; 3] = [GRAPH_ID, ASSISTANT_ID, "user_id"];
+pub const GRAPH_ID: &str = "graph_id";
+pub const ASSISTANT_ID: &str = "assistant_id";
 
 /// Conditions of a search that look at the details of threads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub struct DetailsFilter {
     pub metadata: Vec<Filter>,
     /// What the title has to have in it, or the id has to begin with.
     pub words: Option<Words>,
+    /// Threads that name no graph count as of this one.
+    pub default_graph: Option<DefaultGraph>,
 }
 
 /// A text that a title is searched for.
@@ -78,6 +83,11 @@ impl DetailsFilter {
     /// Whether it asks for a field that checkpoints say something of, too.
     pub fn asks_labels(&self) -> bool {
         self.metadata.iter().any(is_label)
+    }
+
+    /// Whether threads without a graph show this label.
+    pub fn is_by_default(&self, name: &str, text: &str) -> bool {
+        self.default_graph.as_ref().is_some_and(|it| it.is_label(name, text))
     }
 
     pub fn is_empty(&self) -> bool {

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::details::METADATA;
-use super::details_filter::{DetailsFilter, LABELS, folded};
+use super::details::{METADATA, NO_METADATA};
+use super::details_filter::{DetailsFilter, GRAPH_ID, LABELS, folded};
+use super::graphs::DefaultGraph;
 use super::thread::Thread;
 use crate::domain::error::{Error, Result};
 use crate::domain::json::{exact_fields, exact_json};
@@ -20,7 +21,7 @@ impl DetailsFilter {
         if !has_words || self.metadata.is_empty() {
             return Ok(has_words);
         }
-        let metadata = thread.parsed_metadata()?;
+        let metadata = thread.parsed_metadata(self.default_graph.as_ref())?;
         Ok(self.metadata.iter().all(|it| it.matches(&metadata)))
     }
 }
@@ -31,7 +32,27 @@ impl Thread {
     /// # Errors
     /// `Integrity` for stored metadata that is no JSON object.
     pub fn shown_metadata(&self) -> Result<String> {
-        let said = [&self.graph_id, &self.assistant_id, &self.user_id];
+        self.shown_metadata_with(None)
+    }
+
+    /// As [`Self::shown_metadata`], with a graph where neither names one.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn shown_metadata_with(&self, default: Option<&DefaultGraph>) -> Result<String> {
+        let mut said = [&self.graph_id, &self.assistant_id, &self.user_id];
+        let (graph_id, assistant_id);
+        if let Some(default) = default
+            && self.graph_id.is_none()
+            && !self.sets_graph()?
+        {
+            graph_id = Some(default.graph_id.clone());
+            assistant_id = Some(default.assistant_id.clone());
+            said[0] = &graph_id;
+            if self.assistant_id.is_none() {
+                said[1] = &assistant_id;
+            }
+        }
         let labels = LABELS.into_iter().zip(said).filter_map(|(name, it)| {
             let label = it.as_deref().map(Value::from)?;
             Some((name.to_owned(), label))
@@ -44,10 +65,19 @@ impl Thread {
         exact_fields::merge(labels.as_bytes(), self.details.metadata.as_bytes())
     }
 
-    fn parsed_metadata(&self) -> Result<Value> {
-        let damaged = |_| Error::Integrity("the metadata of a thread is no JSON".into());
-        exact_json::parse(METADATA, self.shown_metadata()?.as_bytes()).map_err(damaged)
+    fn sets_graph(&self) -> Result<bool> {
+        let metadata = self.details.metadata.as_str();
+        Ok(metadata != NO_METADATA && parse(metadata)?.get(GRAPH_ID).is_some())
     }
+
+    fn parsed_metadata(&self, default: Option<&DefaultGraph>) -> Result<Value> {
+        parse(&self.shown_metadata_with(default)?)
+    }
+}
+
+fn parse(metadata: &str) -> Result<Value> {
+    let damaged = |_| Error::Integrity("the metadata of a thread is no JSON".into());
+    exact_json::parse(METADATA, metadata.as_bytes()).map_err(damaged)
 }
 
 #[cfg(test)]
@@ -77,7 +107,11 @@ mod tests {
     }
 
     fn has(metadata: &str, wanted: &str) -> bool {
-        let filter = DetailsFilter { metadata: contained(wanted.as_bytes()).unwrap(), words: None };
+        let filter = DetailsFilter {
+            metadata: contained(wanted.as_bytes()).unwrap(),
+            words: None,
+            ..DetailsFilter::default()
+        };
         filter.matches(&thread(metadata)).unwrap()
     }
 
@@ -102,6 +136,30 @@ mod tests {
         ] {
             assert_eq!(has(metadata, wanted), is_contained, "{metadata} {wanted}");
         }
+    }
+
+    #[test]
+    fn a_thread_without_a_graph_shows_the_one_that_the_server_was_told() {
+        let default = DefaultGraph::new("agent".into());
+        let uuid = "fe096781-5601-53d2-b2f6-0d3403f7e9ca";
+        let of = |graph_id: Option<&str>, assistant_id: Option<&str>, metadata: &str| {
+            let (graph_id, assistant_id) =
+                (graph_id.map(str::to_owned), assistant_id.map(str::to_owned));
+            let thread = Thread { graph_id, assistant_id, ..thread(metadata) };
+            parse(&thread.shown_metadata_with(Some(&default)).unwrap()).unwrap()
+        };
+        let both = serde_json::json!({"graph_id": "agent", "assistant_id": uuid});
+        assert_eq!(of(None, None, "{}"), both);
+        assert_eq!(
+            of(None, Some("a"), "{}"),
+            serde_json::json!({"graph_id": "agent", "assistant_id": "a"})
+        );
+        for metadata in [r#"{"graph_id":"mine"}"#, r#"{"graph_id":null}"#] {
+            assert_eq!(of(None, None, metadata), parse(metadata).unwrap());
+        }
+        assert_eq!(of(Some("mine"), None, "{}"), serde_json::json!({"graph_id": "mine"}));
+        let mine = serde_json::json!({"graph_id": "agent", "assistant_id": "b"});
+        assert_eq!(of(None, None, r#"{"assistant_id":"b"}"#), mine);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Serves assistants, which are derived: one for each graph that the caller's newest threads name, and one for each assistant that they
-//! name beside it. Nothing is stored.
+//! Serves assistants, which are derived: one for each graph that the caller's newest threads name or the server was told, and one for each
+//! assistant that threads name beside it. Nothing is stored.
 
 use std::sync::Arc;
 
@@ -8,19 +8,17 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use uuid::Uuid;
 
 use super::call::{JsonCall, PlainCall};
 use super::history::limit;
 use super::runs::needs_graph;
-use crate::app::App;
+use crate::app::{AgentServer, App};
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::json::exact_json;
 use crate::domain::json::filter::Filter;
-use crate::domain::named_uuid::named_uuid;
 use crate::domain::threads::details_filter::contained;
-use crate::domain::threads::graphs::Graph;
+use crate::domain::threads::graphs::{Graph, assistant_id};
 use crate::domain::time::rfc3339_with_offset;
 use crate::http::request::by_name::by_name;
 use crate::http::request::call::{Answer, Call};
@@ -30,8 +28,6 @@ use crate::http::request::path_ids::PathIds;
 use crate::http::request::problem::{Code, Problem};
 use crate::http::store::wire::offset;
 
-/// Ids of assistants are made of the names of their graphs in this namespace, as other servers make them.
-const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_b821_9dad_11d1_80b4_00c0_4fd4_30c8);
 const ROWS: i64 = 10;
 const GRAPH: &str = "threadkeep keeps threads and has no graph: ask the process that has it";
 /// Of assistants that nobody made.
@@ -39,7 +35,8 @@ const OF_SYSTEM: &str = r#"{"created_by":"system"}"#;
 
 /// Search assistants
 ///
-/// One for each graph that the caller's newest 1,000 threads name, and one for each assistant that they name beside it.
+/// One for each graph that the caller's newest 1,000 threads name or that the server was told, and one for each assistant that threads name
+/// beside it.
 #[utoipa::path(
     post, path = "/assistants/search", operation_id = "agent_server_search_assistants", tag = "agent-server",
     request_body(content = SearchBody, example = json!({"graph_id": "agent", "limit": 10})),
@@ -181,8 +178,16 @@ pub async fn create(_call: PlainCall) -> Answer {
 }
 
 async fn assistants(app: &App, caller: &Caller) -> Result<Vec<AgentServerAssistant>> {
-    let graphs = app.threads.list_graphs(caller).await?;
-    let derived = |it: &Graph| named_uuid(NAMESPACE, &it.graph_id);
+    let AgentServer { assistants, default_graph, .. } = &app.agent_server;
+    let mut graphs = app.threads.list_graphs(caller, default_graph.as_ref()).await?;
+    for graph_id in assistants.iter().chain(default_graph.iter().map(|it| &it.graph_id)) {
+        if !graphs.iter().any(|it| it.graph_id == *graph_id) {
+            let (graph_id, assistant_id) = (graph_id.clone(), None);
+            // No thread tells a time.
+            graphs.push(Graph { graph_id, assistant_id, created_at: 0, updated_at: 0 });
+        }
+    }
+    let derived = |it: &Graph| assistant_id(&it.graph_id);
     let own = graphs.iter().filter(|it| {
         // Threads name the derived assistant by its id, or by the name of its graph.
         it.assistant_id.as_ref().is_none_or(|id| *id != derived(it) && *id != it.graph_id)
@@ -329,15 +334,5 @@ impl Input for SearchAssistants {
             order: wire.sort_by.unwrap_or(AssistantOrder::CreatedAt),
             ascending: wire.sort_order == Some(super::thread_search::SortDirection::Asc),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_is_that_of_other_servers() {
-        assert_eq!(named_uuid(NAMESPACE, "agent"), "fe096781-5601-53d2-b2f6-0d3403f7e9ca");
     }
 }

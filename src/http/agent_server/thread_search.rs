@@ -92,8 +92,9 @@ pub async fn count(State(app): State<Arc<App>>, call: JsonCall<CountThreads>) ->
     reply.with(&app.threads.count(&caller, query).await?)
 }
 
-/// Ids may be aliases.
+/// Ids may be aliases, and threads without a graph count as of the default one.
 async fn resolved(app: &App, caller: &Caller, mut query: ThreadQuery) -> Result<ThreadQuery> {
+    query.details.default_graph.clone_from(&app.agent_server.default_graph);
     if let Some(ids) = query.ids.take() {
         let ids = ids.into_iter().map(ThreadId::new).collect::<Result<_>>()?;
         let ids = app.threads.resolve(caller, ids).await?;
@@ -148,7 +149,7 @@ macro_rules! with_conditions {
                         after: time("updated_after", &mut self.updated_after)?,
                         before: time("updated_before", &mut self.updated_before)?,
                     },
-                    details: DetailsFilter { metadata: metadata.unwrap_or_default(), words: None },
+                    details: DetailsFilter { metadata: metadata.unwrap_or_default(), words: None, ..DetailsFilter::default() },
                     statuses: self.status.take().map(Into::into).into_iter().collect(),
                     ..ThreadQuery::default()
                 }))

@@ -112,7 +112,8 @@ impl ThreadView {
             None
         };
         let status = thread.run.status(app.threads.busy_since());
-        let exact = fields.ids.in_metadata(&thread.thread_id, thread.shown_metadata()?)?;
+        let exact = thread.shown_metadata_with(app.agent_server.default_graph.as_ref())?;
+        let exact = fields.ids.in_metadata(&thread.thread_id, exact)?;
         // Only paths look into it, and it is within its own limit.
         let metadata = if fields.extract.is_empty() {
             Json::Null

@@ -224,8 +224,7 @@ macro_rules! with_conditions {
                     },
                     details: DetailsFilter {
                         metadata: metadata.transpose()?.unwrap_or_default(),
-                        words: words.transpose()?,
-                    },
+                        words: words.transpose()?, ..DetailsFilter::default() },
                     statuses: statuses(self.status.take())?,
                     ..ThreadQuery::default()
                 })

@@ -295,7 +295,7 @@ mod tests {
 
     fn even(limit: usize) -> ThreadQuery {
         let metadata = contained(br#"{"even":true}"#).unwrap();
-        let details = DetailsFilter { metadata, words: None };
+        let details = DetailsFilter { metadata, words: None, ..DetailsFilter::default() };
         ThreadQuery {
             limit,
             sort: ThreadSort::ThreadId,

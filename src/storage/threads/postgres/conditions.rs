@@ -7,6 +7,7 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Postgres, Row};
 
+use super::labels::{self, SETS_GRAPH};
 use crate::domain::json::filter::{Filter, Test};
 use crate::domain::threads::details_filter::is_label;
 use crate::domain::threads::thread::ThreadQuery;
@@ -99,7 +100,11 @@ impl<'a> Conditions<'a> {
                 Test::Equal(Value::String(text)) if !text.contains('\0') => {
                     self.binds.push(Bind::Text(text.clone()));
                     let bind = FIRST_FILTER_BIND + self.binds.len() - 1;
-                    format!(" or {name} = ${bind}")
+                    let is_default = self.query.details.is_by_default(name, text);
+                    if is_default {
+                        self.uncertain += &format!(" or {SETS_GRAPH}");
+                    }
+                    labels::said(name, bind, is_default)
                 }
                 _ => String::new(),
             };
