@@ -9,16 +9,20 @@ use crate::domain::tokens::token::Pass;
 impl Identity {
     /// In whose share it counts what is held for it: that of the first token of the chain.
     pub fn holder(&self) -> Holder {
-        let Caller { tenant, subject, credential, .. } = &self.caller;
-        let of = |minter: &str| format!("{minter}/{}", subject.as_deref().unwrap_or_default());
+        let Caller { tenant, credential, .. } = &self.caller;
         Holder::new(
             tenant,
             match &self.pass {
                 Pass::Local | Pass::Operator | Pass::Key(_) => credential.clone(),
-                Pass::Token(token) => of(&token.minter),
-                Pass::External { .. } => of(&self.pass.minter()),
+                Pass::Token(_) | Pass::External { .. } => self.minter_and_subject(),
             },
         )
+    }
+
+    /// The same for a key and for all tokens that it makes for one subject, whatever is narrowed from them.
+    pub fn minter_and_subject(&self) -> String {
+        let subject = self.caller.subject.as_deref().unwrap_or_default();
+        format!("{}/{subject}", self.pass.minter())
     }
 }
 

@@ -32,9 +32,7 @@ const BEAT: &str = ": heartbeat\n\n";
 pub async fn hold(State(app): State<Arc<App>>, path: ThreadPath, call: StreamCall) -> Answer {
     let StreamCall { identity, key, held } = call;
     require_thread(&app, &identity.caller, &path.0).await?;
-    let subject = identity.caller.subject.as_deref().unwrap_or_default();
-    let holder = format!("{}/{subject}", identity.pass.minter());
-    let place = app.streams.open(&identity.caller.tenant, &holder)?;
+    let place = app.streams.open(&identity.caller.tenant, &identity.minter_and_subject())?;
     let (stream, answer) = EventStream::open(&app, identity, key.as_deref(), held)?;
     tokio::spawn(Waiting { stream, _place: place }.run());
     Ok(answer)

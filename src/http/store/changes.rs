@@ -55,11 +55,7 @@ pub async fn follow(
     let asked = ChangesQuery::read(&uri, &headers)?;
     let identity = holder.0;
     let watched = Watched::new(&identity.caller, &asked.prefix, asked.exact);
-    let holder = format!(
-        "{}/{}",
-        identity.pass.minter(),
-        identity.caller.subject.as_deref().unwrap_or_default()
-    );
+    let holder = identity.minter_and_subject();
     let held = app.shares.account(identity.holder()).open();
     let subscription = app.feeds.follow(&identity.caller, &holder, watched, asked.after).await?;
     let (stream, answer) = EventStream::open(&app, identity, presented_key(&headers), held)?;
