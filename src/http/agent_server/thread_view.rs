@@ -9,19 +9,16 @@ use super::extract::Extract;
 use super::preview::{WHOLE_BYTES_MAX, preview};
 use super::shown_ids::ShownIds;
 use crate::app::App;
-use crate::decode::state::{State, state};
 use crate::decode::tasks::{Interrupt, Task};
-use crate::decode::values::size_bytes;
 use crate::decode::{Budget, Json, read_text};
 use crate::domain::caller::Caller;
-use crate::domain::checkpoints::checkpoint::{LargeValues, Target};
+use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::domain::limits::LIMITS;
-use crate::domain::names::{CheckpointNs, ThreadId};
-use crate::domain::scheduling::cpu_pool;
 use crate::domain::threads::run_state::Status;
 use crate::domain::threads::thread::Thread;
 use crate::domain::time::rfc3339_with_offset;
 use crate::domain::{Error, Result};
+use crate::http::checkpoints::newest::newest_state;
 use crate::http::request::exact::ExactOut;
 
 pub const FIELDS: [&str; 10] = [
@@ -107,7 +104,8 @@ impl ThreadView {
         fields: &ThreadFields,
     ) -> Result<Self> {
         let shown = if fields.needs_state() && thread.checkpoint_count > 0 {
-            newest(app, caller, &thread.thread_id).await?
+            let most = (LargeValues::Shown, LIMITS.display_bytes_max);
+            newest_state(app, caller, &thread.thread_id, most).await?
         } else {
             None
         };
@@ -166,22 +164,6 @@ impl ThreadView {
         self.is_preview = true;
         serde_json::to_vec(&self).map_err(failed)
     }
-}
-
-/// None: there is no checkpoint of the root graph.
-async fn newest(app: &App, caller: &Caller, thread_id: &str) -> Result<Option<State>> {
-    let target = Target {
-        thread_id: ThreadId::new(thread_id)?,
-        ns: CheckpointNs::root(),
-        id: None,
-        large_values: LargeValues::Shown,
-    };
-    let (found, _) = app.checkpoints.get(caller, &target, &[], None).await?;
-    let shown = cpu_pool::run_sized(&caller.tenant, size_bytes(&found), move || {
-        state(&found, true, &mut Budget::new(LIMITS.display_bytes_max))
-    });
-    // A list does not fail for one of its threads: it shows no values of it.
-    Ok(shown.await?.unwrap_or_default())
 }
 
 fn interrupts_of(tasks: Vec<Task>) -> Json {

@@ -4,6 +4,7 @@ pub mod channel_values;
 pub mod commit;
 pub mod difference;
 pub mod expand;
+pub mod newest;
 pub mod parts_wire;
 pub mod pruning;
 pub mod reading;

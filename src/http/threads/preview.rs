@@ -4,15 +4,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::app::App;
-use crate::decode::Budget;
 use crate::decode::preview::{Preview, preview};
-use crate::decode::state::state;
-use crate::decode::values::size_bytes;
 use crate::domain::caller::Caller;
-use crate::domain::checkpoints::checkpoint::{LargeValues, Target};
-use crate::domain::names::{CheckpointNs, ThreadId};
-use crate::domain::scheduling::cpu_pool;
+use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::domain::{Error, Result};
+use crate::http::checkpoints::newest::newest_state;
 use crate::http::request::by_name::by_name;
 
 /// What a preview looks at of one thread.
@@ -75,24 +71,12 @@ impl PreviewOut {
     /// # Errors
     /// A storage that cannot be read.
     pub async fn of(app: &App, caller: &Caller, thread_id: &str) -> Result<Option<Self>> {
-        let target = Target {
-            thread_id: ThreadId::new(thread_id)?,
-            ns: CheckpointNs::root(),
-            id: None,
-            large_values: LargeValues::InParts,
-        };
-        let found = match app.checkpoints.get(caller, &target, &[], None).await {
+        let most = (LargeValues::InParts, PREVIEWED_BYTES_MAX);
+        match newest_state(app, caller, thread_id, most).await {
             // A list does not fail for one of its threads.
-            Err(Error::Integrity(_) | Error::KeyDestroyed | Error::TooLarge { .. }) => {
-                return Ok(None);
-            }
-            found => found?.0,
-        };
-        let shown = cpu_pool::run_sized(&caller.tenant, size_bytes(&found), move || {
-            let shown = state(&found, true, &mut Budget::new(PREVIEWED_BYTES_MAX));
-            shown.ok().flatten().map(|it| preview(&it))
-        });
-        Ok(shown.await?.map(Self::from))
+            Err(Error::Integrity(_) | Error::KeyDestroyed | Error::TooLarge { .. }) => Ok(None),
+            found => Ok(found?.map(|it| preview(&it).into())),
+        }
     }
 }
 

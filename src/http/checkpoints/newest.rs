@@ -1,0 +1,31 @@
+//! Reads the newest states of threads that lists show.
+
+use crate::app::App;
+use crate::decode::Budget;
+use crate::decode::state::{State, state};
+use crate::decode::values::size_bytes;
+use crate::domain::Result;
+use crate::domain::caller::Caller;
+use crate::domain::checkpoints::checkpoint::{LargeValues, Target};
+use crate::domain::names::{CheckpointNs, ThreadId};
+use crate::domain::scheduling::cpu_pool;
+
+/// The newest state of the root graph, with `shown_bytes_max` of its values at most. None: there is no checkpoint, or it cannot be shown; a
+/// list does not fail for one of its threads. One round trip.
+///
+/// # Errors
+/// A storage that cannot be read; stored bytes that are damaged.
+pub async fn newest_state(
+    app: &App,
+    caller: &Caller,
+    thread_id: &str,
+    (large_values, shown_bytes_max): (LargeValues, u64),
+) -> Result<Option<State>> {
+    let thread_id = ThreadId::new(thread_id)?;
+    let target = Target { thread_id, ns: CheckpointNs::root(), id: None, large_values };
+    let (found, _) = app.checkpoints.get(caller, &target, &[], None).await?;
+    let shown = cpu_pool::run_sized(&caller.tenant, size_bytes(&found), move || {
+        state(&found, true, &mut Budget::new(shown_bytes_max))
+    });
+    Ok(shown.await?.unwrap_or_default())
+}
