@@ -1,7 +1,5 @@
 //! Stores the UUID aliases of threads, with one SQL for both engines. A row whose id is a UUID in its usual spelling has none.
 
-use std::collections::HashSet;
-
 use async_trait::async_trait;
 use serde_json::json;
 
@@ -9,8 +7,9 @@ use crate::domain::Result;
 use crate::domain::threads::alias_lookup::{
     AliasPosition, AliasStorage, FoundName, UnaliasedThread,
 };
-use crate::storage::db::access::{OWN_WORK, SqlRow, SqlValue};
+use crate::storage::db::access::{OWN_WORK, SqlRow};
 use crate::storage::sessions::SessionEngine;
+use crate::storage::threads::derived_rows::{PutDerived, limit_value, put_derived};
 use crate::storage::threads::thread_filter::SHOWN;
 
 /// $1 names, $2 tenant. Each is looked up by itself.
@@ -45,7 +44,7 @@ returning threads.thread_key";
 
 const ALL_ROWS: &str = "select tenant, thread_key, thread_id, alias from d";
 
-/// Rows that nobody else writes to: a commit locks several in an order of its own.
+/// Rows that nobody else writes to.
 const FREE_ROWS: &str = "
     select d.tenant, d.thread_key, d.thread_id, d.alias from d {probe} {skip_locked}";
 const OF_ROW: &str = "x.tenant = d.tenant and x.thread_id = d.thread_id";
@@ -97,31 +96,15 @@ impl<T: SessionEngine> AliasStorage for T {
 
     /// One round trip; one more for each thread that is being written to.
     async fn put_aliases(&self, tenant: &str, aliases: &[(UnaliasedThread, String)]) -> Result<()> {
-        if aliases.is_empty() {
-            return Ok(());
-        }
-        let put = async |among: &str, rows: &[(UnaliasedThread, String)]| {
-            let probe = self.dialect().probe("x.thread_key", "threads", "x", OF_ROW);
-            let text = PUT.replace("{rows}", among).replace("{probe}", &probe);
-            let text = self.dialect().fill(&text);
-            let row = |(it, alias): &(UnaliasedThread, String)| {
-                json!([it.thread_key, it.thread_id, alias])
-            };
-            let rows = json!(rows.iter().map(row).collect::<Vec<_>>()).to_string();
-            let binds: [SqlValue; 2] = [rows.as_str().into(), tenant.into()];
-            self.write_rows(tenant, &text, &binds).await
+        let dialect = self.dialect();
+        let probe = dialect.probe("x.thread_key", "threads", "x", OF_ROW);
+        let among = |rows: &str| PUT.replace("{rows}", rows).replace("{probe}", &probe);
+        let statement = PutDerived { free: among(FREE_ROWS), any: among(ALL_ROWS) };
+        let row = |(it, alias): &(UnaliasedThread, String)| {
+            (it.thread_key, json!([it.thread_key, it.thread_id, alias]))
         };
-        let done = put(FREE_ROWS, aliases).await?;
-        let done: HashSet<i64> = done.iter().map(|it| it.integer(0)).collect::<Result<_>>()?;
-        for left in aliases.iter().filter(|(it, _)| !done.contains(&it.thread_key)) {
-            put(ALL_ROWS, std::slice::from_ref(left)).await?;
-        }
-        Ok(())
+        put_derived(self, tenant, &statement, aliases, row).await
     }
-}
-
-fn limit_value(limit: usize) -> SqlValue {
-    i64::try_from(limit).unwrap_or(i64::MAX).into()
 }
 
 fn read(row: &SqlRow) -> Result<UnaliasedThread> {

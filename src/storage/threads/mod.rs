@@ -1,6 +1,7 @@
 //! Stores threads: their listing, copies, leases, retention and size.
 
 mod aliases;
+mod derived_rows;
 pub mod details;
 pub mod details_document;
 pub mod policies;

@@ -1,6 +1,5 @@
 //! Stores the states of threads that were derived from their checkpoints, with one SQL for both engines.
 
-use std::collections::HashSet;
 use std::ops::Bound;
 
 use async_trait::async_trait;
@@ -11,8 +10,9 @@ use crate::domain::clock::Micros;
 use crate::domain::threads::run_state::{
     RunState, RunStateStorage, SeenThread, StalePosition, StaleThread,
 };
-use crate::storage::db::access::{OWN_WORK, SqlRow, SqlValue};
+use crate::storage::db::access::{OWN_WORK, SqlRow};
 use crate::storage::sessions::SessionEngine;
+use crate::storage::threads::derived_rows::{PutDerived, limit_value, put_derived};
 use crate::storage::threads::thread_filter::SHOWN;
 
 const COLUMNS: &str = "tenant, thread_id, thread_key, updated_at, checkpoint_count, size_bytes";
@@ -41,7 +41,7 @@ where threads.{tenant_in_index} = $2 and threads.thread_key = d.thread_key and t
         and threads.size_bytes = d.size_bytes)){free}
 returning threads.thread_key";
 
-/// Rows that nobody else writes to: a commit locks several in an order of its own.
+/// Rows that nobody else writes to.
 const FREE: &str = "
     and threads.thread_key in (select x.thread_key from threads x join d on x.thread_key = d.thread_key
         where x.{tenant_in_index} = $2 {skip_locked})";
@@ -124,33 +124,15 @@ impl<T: SessionEngine> RunStateStorage for T {
 
     /// One round trip; one more for each thread that is being written to.
     async fn put_run_states(&self, tenant: &str, derived: &[(SeenThread, RunState)]) -> Result<()> {
-        if derived.is_empty() {
-            return Ok(());
-        }
-        let put = async |free: &str, rows: &[(SeenThread, RunState)]| {
-            let text = self.dialect().fill(&PUT.replace("{free}", free));
-            let binds: [SqlValue; 2] = [rows_json(rows).as_str().into(), tenant.into()];
-            self.write_rows(tenant, &text, &binds).await
+        let among = |free: &str| PUT.replace("{free}", free);
+        let statement = PutDerived { free: among(FREE), any: among("") };
+        let row = |(seen, state): &(SeenThread, RunState)| {
+            let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = seen;
+            let row = json!([thread_key, updated_at, checkpoint_count, size_bytes, state.number()]);
+            (*thread_key, row)
         };
-        let done = put(FREE, derived).await?;
-        let done: HashSet<i64> = done.iter().map(|it| it.integer(0)).collect::<Result<_>>()?;
-        for left in derived.iter().filter(|(seen, _)| !done.contains(&seen.thread_key)) {
-            put("", std::slice::from_ref(left)).await?;
-        }
-        Ok(())
+        put_derived(self, tenant, &statement, derived, row).await
     }
-}
-
-fn rows_json(derived: &[(SeenThread, RunState)]) -> String {
-    let row = |(seen, state): &(SeenThread, RunState)| {
-        let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = seen;
-        json!([thread_key, updated_at, checkpoint_count, size_bytes, state.number()])
-    };
-    json!(derived.iter().map(row).collect::<Vec<_>>()).to_string()
-}
-
-fn limit_value(limit: usize) -> SqlValue {
-    i64::try_from(limit).unwrap_or(i64::MAX).into()
 }
 
 fn read(row: &SqlRow) -> Result<StaleThread> {
