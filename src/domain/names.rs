@@ -68,6 +68,9 @@ impl CheckpointNs {
     }
 }
 
+/// What the ids of threads that snapshots keep begin with.
+pub const HIDDEN: &str = "\u{1}snapshot:";
+
 impl ThreadId {
     /// Of a thread that a snapshot keeps, by the snapshot's number: longer than any that a caller can send, so that no request
     /// reaches it. Listings leave out what is longer than the limit.
@@ -77,7 +80,7 @@ impl ThreadId {
 
     /// Before the first and behind the last of these.
     pub fn hidden_range(number: i64) -> (String, String) {
-        let of = format!("\u{1}snapshot:{number:016x}");
+        let of = format!("{HIDDEN}{number:016x}");
         (format!("{of}:"), format!("{of};"))
     }
 }

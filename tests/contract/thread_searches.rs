@@ -16,10 +16,7 @@ use crate::thread_details::{create, details, thread};
 
 pub fn having(metadata: &str) -> ThreadQuery {
     let metadata = contained(metadata.as_bytes()).unwrap();
-    ThreadQuery {
-        details: DetailsFilter { metadata, words: None, ..DetailsFilter::default() },
-        ..everything()
-    }
+    ThreadQuery { details: DetailsFilter { metadata, ..DetailsFilter::default() }, ..everything() }
 }
 
 pub fn saying(text: &str) -> ThreadQuery {

@@ -109,7 +109,6 @@ mod tests {
     fn has(metadata: &str, wanted: &str) -> bool {
         let filter = DetailsFilter {
             metadata: contained(wanted.as_bytes()).unwrap(),
-            words: None,
             ..DetailsFilter::default()
         };
         filter.matches(&thread(metadata)).unwrap()

@@ -70,16 +70,33 @@ pub struct ThreadQuery {
 impl ThreadQuery {
     /// Whether no other condition is there than on metadata that people set.
     pub fn asks_only_metadata(&self) -> bool {
-        let Self { graph_id, assistant_id, user_id, prefix, ids, owner, .. } = self;
-        let (created, updated) = (self.created, self.updated);
+        // All fields are named, so that who adds one looks here.
+        let Self {
+            graph_id,
+            assistant_id,
+            user_id,
+            prefix,
+            ids,
+            owner,
+            created,
+            updated,
+            details,
+            statuses,
+            limit: _,
+            offset: _,
+            after: _,
+            sort: _,
+            ascending: _,
+            busy_since: _,
+        } = self;
         let texts = [graph_id, assistant_id, user_id, prefix, owner];
-        !self.details.metadata.is_empty()
-            && !self.details.asks_labels()
-            && self.details.words.is_none()
-            && self.statuses.is_empty()
+        !details.metadata.is_empty()
+            && !details.asks_labels()
+            && details.words.is_none()
+            && statuses.is_empty()
             && ids.is_none()
             && texts.iter().all(|it| it.is_none())
-            && (created, updated) == <(TimeRange, TimeRange)>::default()
+            && [created, updated].iter().all(|it| **it == TimeRange::default())
     }
 
     /// Whether the states of threads decide what is found, or where it stands.

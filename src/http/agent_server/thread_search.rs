@@ -149,7 +149,7 @@ macro_rules! with_conditions {
                         after: time("updated_after", &mut self.updated_after)?,
                         before: time("updated_before", &mut self.updated_before)?,
                     },
-                    details: DetailsFilter { metadata: metadata.unwrap_or_default(), words: None, ..DetailsFilter::default() },
+                    details: DetailsFilter { metadata: metadata.unwrap_or_default(), ..DetailsFilter::default() },
                     statuses: self.status.take().map(Into::into).into_iter().collect(),
                     ..ThreadQuery::default()
                 }))

@@ -295,7 +295,7 @@ mod tests {
 
     fn even(limit: usize) -> ThreadQuery {
         let metadata = contained(br#"{"even":true}"#).unwrap();
-        let details = DetailsFilter { metadata, words: None, ..DetailsFilter::default() };
+        let details = DetailsFilter { metadata, ..DetailsFilter::default() };
         ThreadQuery {
             limit,
             sort: ThreadSort::ThreadId,

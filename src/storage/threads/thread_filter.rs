@@ -2,6 +2,7 @@
 //! domain's; the conditions and binds are the same for every engine.
 
 use crate::domain::caller::Caller;
+use crate::domain::names::HIDDEN;
 use crate::domain::tokens::grants::{Action, Reach};
 
 /// One thread, and who may find it.
@@ -32,6 +33,17 @@ impl<'a> OwnedThread<'a> {
 
 /// Which threads listings show: those of snapshots have ids over the limit, see `ThreadId::hidden`.
 pub const SHOWN: &str = "octet_length(thread_id) <= 512";
+
+/// Whether a thread with this key is shown, from the tables beside `threads`: almost all are. The others were deleted or are not complete
+/// yet, which makes them garbage, or snapshots keep them. $1 tenant.
+pub fn is_of_shown_thread(key: &str) -> String {
+    let (first, behind) = (HIDDEN, end(HIDDEN));
+    format!(
+        "{key} not in (select thread_key from garbage where tenant = $1
+            union all select thread_key from threads where tenant = $1 and not {SHOWN}
+                and thread_id >= '{first}' and thread_id < '{behind}')"
+    )
+}
 
 /// The threads of a listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

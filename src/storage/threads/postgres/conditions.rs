@@ -13,6 +13,7 @@ use crate::domain::threads::details_filter::is_label;
 use crate::domain::threads::thread::ThreadQuery;
 use crate::storage::postgres::NOW;
 use crate::storage::store::postgres::filter::{Bind, Condition, MARKED};
+use crate::storage::threads::order::PageOrder;
 use crate::storage::threads::search::Ask;
 use crate::storage::threads::status_conditions;
 use crate::storage::threads::thread_filter::{ThreadFilter, end};
@@ -42,8 +43,7 @@ pub(super) struct Conditions<'a> {
     /// Holds where a statement cannot decide about a thread; empty where it always can.
     uncertain: String,
     binds: Vec<Bind>,
-    /// The place of a thread's status in an order.
-    status_place: String,
+    order: PageOrder<'a>,
 }
 
 impl<'a> Conditions<'a> {
@@ -58,7 +58,7 @@ impl<'a> Conditions<'a> {
             is_by_words: false,
             uncertain: String::new(),
             binds: Vec::new(),
-            status_place: status_conditions::place(BUSY_SINCE, NOW),
+            order: PageOrder { query, time_bind: "$6", id_bind: "$7" },
         };
         if is_sealed {
             return it;

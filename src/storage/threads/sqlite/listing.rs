@@ -12,9 +12,10 @@ use crate::domain::threads::run_state::{RunState, Status};
 use crate::domain::threads::thread::{ThreadQuery, ThreadSort};
 use crate::domain::tokens::grants::Action;
 use crate::storage::sqlite::rows::{ids_json, prefixes_json};
+use crate::storage::threads::order::PageOrder;
 use crate::storage::threads::search::{Ask, is_sealed};
 use crate::storage::threads::status_conditions;
-use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way};
+use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way, is_of_shown_thread};
 
 /// The bind of [`ThreadQuery::busy_since`].
 const BUSY_SINCE: &str = "$20";
@@ -44,6 +45,9 @@ const NARROW_ROWS: u32 = 2_000;
 const DETAILS: &str = " cross join (select tenant as of_tenant, thread_key as details_key, has_marks, projection from thread_details) i
     on i.of_tenant = threads.tenant and i.details_key = threads.thread_key";
 
+/// The statement decides about no row.
+const UNDECIDED: &str = "1";
+
 /// Where the rows of a statement come from, and in which order.
 struct Source {
     from: String,
@@ -65,6 +69,8 @@ pub(super) struct Statement<'a> {
     /// Holds where the statement cannot decide about a row; empty where it always can.
     uncertain: String,
     only_uncertain: bool,
+    page_order: PageOrder<'a>,
+    /// Of rows as an answer has them.
     order: String,
 }
 
@@ -79,14 +85,18 @@ impl<'a> Statement<'a> {
             MetadataConditions::new(&caller.tenant, asked, FIRST_METADATA_BIND)
         };
         let uncertain = match metadata.uncertain.as_str() {
-            _ if is_sealed && !query.details.is_empty() => "1",
+            _ if is_sealed && !query.details.is_empty() => UNDECIDED,
             // Conditions without a text do not join details.
-            _ if metadata.text.is_empty() && !asked.is_empty() => "1",
+            _ if metadata.text.is_empty() && !asked.is_empty() => UNDECIDED,
             uncertain => uncertain,
         };
         // Where content is encrypted no title can be compared here.
         let words = query.details.words.as_ref().filter(|_| !is_sealed);
-        let place = status_conditions::place(BUSY_SINCE, NOW);
+        let page_order = PageOrder { query, time_bind: "$2", id_bind: "$3" };
+        let order = match page_order.column() {
+            Some(column) => page_order.by(column),
+            None => page_order.by(&status_conditions::place(BUSY_SINCE, NOW)),
+        };
         Self {
             caller,
             query,
@@ -95,7 +105,8 @@ impl<'a> Statement<'a> {
             uncertain: uncertain.to_owned(),
             metadata,
             only_uncertain: ask.only_uncertain,
-            order: order(query, column(query.sort).unwrap_or(&place)),
+            page_order,
+            order,
         }
     }
 
@@ -124,6 +135,11 @@ impl<'a> Statement<'a> {
         )
     }
 
+    /// Whether it can decide about some rows.
+    pub(super) fn decides(&self) -> bool {
+        self.uncertain != UNDECIDED
+    }
+
     /// How many there are of which the statement can decide.
     pub(super) fn count(&self) -> String {
         let certain = match self.uncertain.as_str() {
@@ -132,13 +148,10 @@ impl<'a> Statement<'a> {
         };
         let is_all = self.filter.ways() == [Way::Everything];
         if is_all && self.query.asks_only_metadata() && !self.metadata.text.is_empty() {
-            // The threads of the others are not shown: they were deleted, are not complete yet, or snapshots keep them.
             return format!(
-                "select count(*) from thread_details i where tenant = $1 and {}{certain}
-                    and thread_key not in (select thread_key from garbage where tenant = $1
-                        union all select thread_key from threads where tenant = $1 and not {SHOWN}
-                            and thread_id >= char(1) || 'snapshot:' and thread_id < char(1) || 'snapshot;')",
-                self.metadata.text
+                "select count(*) from thread_details i where tenant = $1 and {}{certain} and {}",
+                self.metadata.text,
+                is_of_shown_thread("thread_key")
             );
         }
         let details = if self.metadata.text.is_empty() { "" } else { DETAILS };
@@ -190,13 +203,13 @@ impl<'a> Statement<'a> {
             return self.walks("threads", "");
         }
         let mut sources = self.walks("wide cross join threads", " and wide.so");
-        let column = column(query.sort).unwrap_or_default();
+        let column = self.page_order.column().unwrap_or_default();
         for source in query.statuses.iter().flat_map(|it| rare(*it)) {
             sources.push(Source {
                 from: format!("wide cross join {}", source.from),
                 guard: format!(" and not wide.so{}", source.guard),
-                after: after(query, column),
-                order: order(query, column),
+                after: self.page_order.after(column),
+                order: self.page_order.by(column),
             });
         }
         sources
@@ -205,47 +218,37 @@ impl<'a> Statement<'a> {
     /// A thread that is not stale has the time of its last change in an index, too. Statuses come one after the other, each in the order
     /// of the ids.
     fn walks(&self, from: &str, guard: &str) -> Vec<Source> {
-        let query = self.query;
+        let page = self.page_order;
         let by = |from: &str, guard: String, column: &str| Source {
             from: from.to_owned(),
             guard,
-            after: after(query, column),
-            order: order(query, column),
+            after: page.after(column),
+            order: page.by(column),
         };
-        match query.sort {
-            ThreadSort::Updated => {
+        match (self.query.sort, page.column()) {
+            (ThreadSort::Updated, _) => {
                 let stale = format!("{from} indexed by threads_stale");
                 vec![
                     by(from, format!("{guard} and not is_stale"), "run_of"),
                     by(&stale, format!("{guard} and is_stale"), "updated_at"),
                 ]
             }
-            ThreadSort::Status => self.by_statuses(),
-            sort => vec![by(from, guard.to_owned(), column(sort).unwrap_or_default())],
+            (_, Some(column)) => vec![by(from, guard.to_owned(), column)],
+            (_, None) => self.by_statuses(),
         }
     }
 
     fn by_statuses(&self) -> Vec<Source> {
-        let query = self.query;
-        let direction = direction(query);
-        let mut sources = Vec::new();
-        for status in Status::ALL {
-            let (asked, place) = (&query.statuses, status.place());
-            let after = match &query.after {
-                None => String::new(),
-                Some(it) if it.time == place => format!(" and thread_id {} $3", beyond(query)),
-                Some(it) if (it.time < place) == query.ascending => String::new(),
-                Some(_) => continue,
-            };
-            if !asked.is_empty() && !asked.contains(&status) {
-                continue;
-            }
-            for source in rare(status) {
-                let order = format!("thread_id {direction}");
-                sources.push(Source { after: after.clone(), order, ..source });
-            }
-        }
-        sources
+        let page = self.page_order;
+        let of_status = |status: Status| {
+            let (after, order) = (page.after_among(status), page.by_id());
+            rare(status).into_iter().map(move |source| Source {
+                after: after.clone(),
+                order: order.clone(),
+                ..source
+            })
+        };
+        page.statuses().flat_map(of_status).collect()
     }
 
     pub(super) fn bind(&self, text: String) -> Query<'_, Sqlite, SqliteArguments> {
@@ -301,42 +304,6 @@ fn rare(status: Status) -> Vec<Source> {
         Status::Error => vec![by_state(&[RunState::Failed])],
         Status::Interrupted => vec![by_state(&[RunState::Interrupted, RunState::Pending])],
         Status::Idle => vec![source("threads", condition)],
-    }
-}
-
-/// None: the place of a status.
-fn column(sort: ThreadSort) -> Option<&'static str> {
-    match sort {
-        ThreadSort::Created => Some("created_at"),
-        ThreadSort::Updated => Some("updated_at"),
-        ThreadSort::StateUpdated => Some("run_at"),
-        ThreadSort::ThreadId => Some("thread_id"),
-        ThreadSort::Status => None,
-    }
-}
-
-fn direction(query: &ThreadQuery) -> &'static str {
-    if query.ascending { "asc" } else { "desc" }
-}
-
-fn beyond(query: &ThreadQuery) -> &'static str {
-    if query.ascending { ">" } else { "<" }
-}
-
-fn order(query: &ThreadQuery, column: &str) -> String {
-    let direction = direction(query);
-    match query.sort {
-        ThreadSort::ThreadId => format!("thread_id {direction}"),
-        _ => format!("{column} {direction}, thread_id {direction}"),
-    }
-}
-
-fn after(query: &ThreadQuery, column: &str) -> String {
-    let beyond = beyond(query);
-    match (&query.after, query.sort) {
-        (None, _) => String::new(),
-        (Some(_), ThreadSort::ThreadId) => format!(" and thread_id {beyond} $3"),
-        (Some(_), _) => format!(" and ({column}, thread_id) {beyond} ($2, $3)"),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::domain::threads::thread::{Thread, ThreadQuery};
 use crate::domain::tokens::grants::Action;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::threads::search::{
-    Ask, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages, is_sealed,
-    secret_unless_destroyed, with_details,
+    Ask, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages, secret_unless_destroyed,
+    with_details,
 };
 use crate::storage::threads::thread_filter::OwnedThread;
 use crate::storage::tokens::owner_macs::OwnerRow;
@@ -84,11 +84,11 @@ impl ThreadPages for SqliteStorage {
         secret: Option<&TenantSecret>,
         query: &ThreadQuery,
     ) -> Result<Option<u64>> {
-        if is_sealed(secret) && !query.details.is_empty() {
-            return Ok(None);
-        }
         let ask = Ask { query, only_uncertain: false };
         let statement = Statement::new(caller, secret, ask);
+        if !statement.decides() {
+            return Ok(None);
+        }
         let mut reader = self.connections.begin_search(&caller.tenant).await?;
         let row = statement.bind(statement.count()).fetch_one(&mut *reader).await?;
         reader.end().await?;

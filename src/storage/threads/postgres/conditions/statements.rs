@@ -5,7 +5,7 @@ use crate::domain::threads::run_state::Status;
 use crate::domain::threads::thread::ThreadSort;
 use crate::storage::postgres::{NOW, TENANT_IN_INDEX};
 use crate::storage::threads::status_conditions;
-use crate::storage::threads::thread_filter::{SHOWN, Way};
+use crate::storage::threads::thread_filter::{SHOWN, Way, is_of_shown_thread};
 
 /// Matches in the index of details up to which they are found by it. Of more, threads are walked in their order.
 const NARROW_ROWS: u32 = 2_000;
@@ -22,10 +22,6 @@ const BY_ID: &str = " and thread_id >= $20 and ($21 = '' or thread_id < $21)";
 const ALL_DETAILS: &str =
     "(select i.thread_key as details_key, i.has_marks, i.projection, i.title_folded
     from thread_details i where i.tenant = $1) i";
-
-/// The range of the ids of threads that snapshots keep, see `ThreadId::hidden`.
-const FIRST_HIDDEN: &str = "chr(1) || 'snapshot:'";
-const BEHIND_HIDDEN: &str = "chr(1) || 'snapshot;'";
 
 /// Threads with what conditions on their details look at, one by one.
 const WITH_DETAILS: &str = "threads left join lateral (
@@ -51,8 +47,8 @@ enum Order {
     AsAsked,
     /// By another column that has the same, and an index.
     By(&'static str),
-    /// By the thread's id: all have this place in the order of statuses.
-    SamePlace(i64),
+    /// By the thread's id: all have this status.
+    Among(Status),
 }
 
 impl Source {
@@ -103,30 +99,15 @@ impl Conditions<'_> {
                 Source::walk(from, &format!("{guard} and is_stale")),
             ],
             ThreadSort::Status => {
-                let statuses = Status::ALL.iter().filter(|it| self.is_asked(**it));
-                let one = |status: &Status| {
-                    let stands = status_conditions::condition(&[*status], BUSY_SINCE, NOW);
-                    let order = Order::SamePlace(status.place());
+                let one = |status: Status| {
+                    let stands = status_conditions::condition(&[status], BUSY_SINCE, NOW);
+                    let order = Order::Among(status);
                     Source { order, ..Source::walk(from, &format!("{guard}{stands}")) }
                 };
-                statuses.map(one).collect()
+                self.order.statuses().map(one).collect()
             }
             _ => vec![Source::walk(from, guard)],
         }
-    }
-
-    /// Whether threads with this status may be on the page.
-    fn is_asked(&self, status: Status) -> bool {
-        let query = self.query;
-        let is_asked = query.statuses.is_empty() || query.statuses.contains(&status);
-        let is_behind = query.after.as_ref().is_none_or(|after| {
-            if query.ascending {
-                status.place() >= after.time
-            } else {
-                status.place() <= after.time
-            }
-        });
-        is_asked && is_behind
     }
 
     /// All matches are wanted, so none is passed over on a walk.
@@ -202,17 +183,13 @@ impl Conditions<'_> {
         (!parts.is_empty()).then(|| format!("select count(*) from (({all})) found"))
     }
 
-    /// Details whose thread is shown. The others are few: of threads that were deleted or are not complete yet, which are garbage, and of
-    /// those that snapshots keep.
     fn count_details(&self, certain: &str) -> String {
         let found =
             if self.indexed.is_empty() { ALL_DETAILS.to_owned() } else { self.in_index("true") };
-        let conditions = &self.text;
+        let (conditions, is_shown) = (&self.text, is_of_shown_thread("i.details_key"));
         format!(
             "select count(*) from {found} cross join lateral (select i.projection -> $1 as d) p
-             where i.details_key not in (select thread_key from garbage where tenant = $1
-                union all select thread_key from threads where tenant = $1 and not {SHOWN}
-                    and thread_id >= {FIRST_HIDDEN} and thread_id < {BEHIND_HIDDEN}){conditions}{certain}"
+             where {is_shown}{conditions}{certain}"
         )
     }
 
@@ -259,58 +236,31 @@ impl Conditions<'_> {
     /// Whether an index has the threads of the tenant in the order that is asked for, or the few that are in a rare state.
     fn has_index(&self, source: &Source) -> bool {
         match source.order {
-            Order::SamePlace(place) => place != Status::Idle.place(),
+            Order::Among(status) => status != Status::Idle,
             Order::By(_) => true,
             Order::AsAsked => self.query.sort != ThreadSort::ThreadId,
         }
     }
 
-    fn column(&self) -> &str {
-        match self.query.sort {
-            ThreadSort::Created => "created_at",
-            ThreadSort::Updated => "updated_at",
-            ThreadSort::StateUpdated => "run_at",
-            ThreadSort::Status => &self.status_place,
-            ThreadSort::ThreadId => "thread_id",
-        }
-    }
-
+    /// Of rows as an answer has them.
     pub(in crate::storage::threads::postgres) fn order(&self) -> String {
-        self.order_by(self.column())
-    }
-
-    fn order_by(&self, column: &str) -> String {
-        let direction = if self.query.ascending { "asc" } else { "desc" };
-        match self.query.sort {
-            ThreadSort::ThreadId => format!("thread_id {direction}"),
-            _ => format!("{column} {direction}, thread_id {direction}"),
+        match self.order.column() {
+            Some(column) => self.order.by(column),
+            None => self.order.by(&status_conditions::place(BUSY_SINCE, NOW)),
         }
     }
 
     /// What is behind the page before, in order.
     fn after_in_order(&self, order: Order) -> String {
-        let by_id = if self.query.ascending { "thread_id asc" } else { "thread_id desc" };
-        match (order, &self.query.after) {
-            (Order::SamePlace(place), Some(after)) if place == after.time => {
-                format!(" and thread_id {} $7 order by {by_id}", self.beyond())
+        let page = self.order;
+        let by = |column: &str| format!("{} order by {}", page.after(column), page.by(column));
+        match (order, page.column()) {
+            (Order::Among(status), _) => {
+                format!("{} order by {}", page.after_among(status), page.by_id())
             }
-            (Order::SamePlace(_), _) => format!(" order by {by_id}"),
-            (Order::By(column), _) => self.after_by(column),
-            (Order::AsAsked, _) => self.after_by(self.column()),
+            (Order::By(column), _) | (Order::AsAsked, Some(column)) => by(column),
+            // By the place of the status, where rows are not found status by status.
+            (Order::AsAsked, None) => by(&status_conditions::place(BUSY_SINCE, NOW)),
         }
-    }
-
-    fn after_by(&self, column: &str) -> String {
-        let (beyond, order) = (self.beyond(), self.order_by(column));
-        let after = match (&self.query.after, self.query.sort) {
-            (None, _) => String::new(),
-            (_, ThreadSort::ThreadId) => format!(" and thread_id {beyond} $7"),
-            _ => format!(" and ({column}, thread_id) {beyond} ($6, $7)"),
-        };
-        format!("{after} order by {order}")
-    }
-
-    fn beyond(&self) -> &'static str {
-        if self.query.ascending { ">" } else { "<" }
     }
 }
