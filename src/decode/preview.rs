@@ -6,7 +6,7 @@ use super::text::one_line;
 
 /// Characters of a text.
 const TEXT_MAX: usize = 200;
-/// Of tasks and interrupts.
+/// Names of tasks.
 const NEXT_MAX: usize = 20;
 const MESSAGES: &str = "messages";
 const TODOS: &str = "todos";

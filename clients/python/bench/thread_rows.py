@@ -16,7 +16,7 @@ from sides import Field, Place, Server
 
 TASKS = 32
 HITS = (1, 10, 1_000)
-"""How many threads have a value of the field of this name."""
+"""The field `of_N` has the same value in N threads."""
 ASKING_EVERY, FAILED_EVERY = 100, 1_000
 PAGE = 20
 COLUMNS = "id, title, metadata, status, created, updated"

@@ -1,8 +1,8 @@
 //! Finds threads by their UUID aliases.
 //!
-//! A thread's row has its alias from its creation. Rows that were written otherwise have none: those from before there were aliases, those
-//! of servers of an earlier release, copies that a restore has renamed. A sweeper adds what is missing, and a look-up that finds nothing
-//! adds it first.
+//! A server writes the alias with the row of a new thread. A server of an earlier release writes none, and the trigger of the table removes
+//! the alias where it renames a thread. A sweeper adds the missing aliases in the background; a look-up that finds no thread adds those of
+//! its tenant and looks again.
 
 use std::sync::Arc;
 use std::time::Duration;

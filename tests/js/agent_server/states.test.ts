@@ -1,4 +1,4 @@
-/** What LangGraph's SDK is told of real graphs of LangGraph.js, against what the graphs tell themselves. */
+/** Compares the states that LangGraph's SDK reads from the server with the states that LangGraph.js' graphs return. */
 
 import { Client } from "@langchain/langgraph-sdk";
 import { ThreadkeepSaver } from "threadkeep/langgraph";

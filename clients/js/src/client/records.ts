@@ -20,7 +20,7 @@ import type { Schemas } from "../wire/schemas.js";
 
 export type Grants = Schemas["Grants"];
 
-/** What a thread is about. Texts are one line of at most 200 characters. */
+/** A preview shows the first and the last message of a thread, its todos and its next tasks. Each text is one line of at most 200 characters. */
 export type ThreadPreview = ReturnType<typeof threadPreview>;
 const threadPreview = recordOf<Schemas["ThreadPreview"]>()("a preview", {
   first_human: optionalText,

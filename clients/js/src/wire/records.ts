@@ -17,7 +17,7 @@ type Camel<Name> = Name extends `${infer Head}_${infer Tail}`
 type Value<R> = R extends Read<infer T> ? T : never;
 type Simple<T> = { [Name in keyof T]: T[Name] };
 
-/** What a declaration makes: fields that may be absent are optional. */
+/** The type of the records that a declaration reads. Fields that may be absent are optional. */
 export type RecordOf<F> = Simple<
   {
     [Name in keyof F as undefined extends Value<F[Name]> ? never : Camel<Name>]: Value<F[Name]>;

@@ -43,7 +43,10 @@ class PreviewTodos:
 
 @dataclass(frozen=True)
 class ThreadPreview:
-    """What a thread is about. Texts are one line of at most 200 characters."""
+    """The first and the last message of a thread, its todos and its next tasks.
+
+    Each text is one line of at most 200 characters.
+    """
 
     next: list[str]
     """Names of the first 20 tasks that have still to run."""
@@ -90,8 +93,8 @@ class Thread:
     preview: ThreadPreview | None = None
     """Where a search includes it, of threads with checkpoints."""
     uuid: str | None = None
-    """The id itself where it is a UUID, else the UUID by which SDKs and UIs of LangGraph may name the
-    thread. None from a server that does not say."""
+    """The id itself where it is a UUID, else a UUID that SDKs and UIs of LangGraph may use as the
+    thread's id. None from a server that does not say."""
 
 
 @dataclass(frozen=True)

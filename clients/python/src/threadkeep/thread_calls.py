@@ -29,7 +29,7 @@ class _Unchanged(Enum):
 
 
 UNCHANGED: Final = _Unchanged.UNCHANGED
-"""What an update leaves as it is, where None means that it goes."""
+"""The default of `title` in an update: the thread keeps its title. None removes it."""
 
 
 class Conditions(TypedDict, total=False):
