@@ -5,7 +5,8 @@ use threadkeep::domain::threads::alias::alias;
 
 use crate::agent_server_states::world;
 use crate::drive_world::World;
-use crate::server::{Answer, JSON};
+use crate::server::{Answer, JSON, Server};
+use crate::wire::{COMMIT, base64, commit, put};
 
 const USUAL: &str = "01a1fd27-88d5-7136-a8f3-1c19969e5021";
 
@@ -173,5 +174,22 @@ async fn native_calls_tell_both_names() {
     let found = post(&it, "/v1/threads/search", &json!({"ids": ["t"]})).await.ok().json();
     for thread in [&got["thread"], &listed["threads"][0], &found["threads"][0]] {
         assert_eq!((&thread["thread_id"], &thread["uuid"]), (&json!("t"), &json!(alias("t"))));
+    }
+}
+
+#[tokio::test]
+async fn reads_of_an_id_that_is_there_look_for_no_alias() {
+    let server = Server::keyless().await;
+    server.post(COMMIT, &commit(USUAL, &[put("1", &base64(b"x"))])).await.ok();
+    for path in ["/state", "/history"] {
+        let before = server.storage.calls().len();
+        server.get(&format!("/threads/{USUAL}{path}")).await.ok();
+        assert_eq!(server.storage.calls().len(), before + 1, "{path}");
+        server
+            .get(&format!("/threads/{}{path}", alias("none")))
+            .await
+            .assert_problem(404, "thread_not_found");
+        let asked = server.storage.calls().split_off(before + 1);
+        assert!(asked.iter().any(|it| it == "list_threads_named"), "{path}: {asked:?}");
     }
 }

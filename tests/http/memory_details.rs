@@ -89,6 +89,7 @@ impl RunStateStorage for Memory {
 #[async_trait]
 impl AliasStorage for Memory {
     async fn list_threads_named(&self, _: &str, _: &[String]) -> Result<Vec<FoundName>> {
+        self.called("list_threads_named")?;
         Ok(Vec::new())
     }
 

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use crate::app::App;
 use crate::auth::authenticator::Identity;
+use crate::domain::Error;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
@@ -43,6 +44,9 @@ pub struct OptionalJsonCall<T>(pub Call<T>);
 
 /// The thread that the path means: by its id, or by its alias. A text that means none stays.
 pub struct ThreadPath(pub ThreadId);
+
+/// The text of the path, of a call that only reads.
+pub struct AskedPath(ThreadId);
 
 impl FromRequest<Arc<App>> for PlainCall {
     type Rejection = Problem;
@@ -90,13 +94,51 @@ impl FromRequestParts<Arc<App>> for ThreadPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        // Who may not ask is told nothing about the path.
-        let identity = identify(parts, app).await?;
-        parts.extensions.insert(identity.clone());
-        let ids = PathIds::from_request_parts(parts, app).await?;
-        let asked = ThreadId::new(ids.id("thread_id"))?;
-        Ok(Self(app.threads.resolve_one(&identity.caller, asked).await?))
+        let (caller, asked) = asked_thread(parts, app).await?;
+        Ok(Self(app.threads.resolve_one(&caller, asked).await?))
     }
+}
+
+impl FromRequestParts<Arc<App>> for AskedPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        asked_thread(parts, app).await.map(|(_, asked)| Self(asked))
+    }
+}
+
+impl AskedPath {
+    /// What `read` finds of the thread with this id, as most clients ask; only where there is none, of the thread that the text means. So
+    /// an id that is there costs no look-up.
+    ///
+    /// # Errors
+    /// `thread_not_found`; those of `read` and of the look-up.
+    pub async fn read<T, R>(
+        self,
+        (app, caller): (&App, &Caller),
+        read: impl Fn(ThreadId) -> R,
+    ) -> Result<T, Problem>
+    where
+        R: Future<Output = Result<Option<T>, Error>>,
+    {
+        let Self(asked) = self;
+        if let Some(found) = read(asked.clone()).await? {
+            return Ok(found);
+        }
+        let meant = app.threads.resolve_one(caller, asked.clone()).await?;
+        if meant == asked {
+            return Err(no_thread(&asked));
+        }
+        read(meant.clone()).await?.ok_or_else(|| no_thread(&meant))
+    }
+}
+
+async fn asked_thread(parts: &mut Parts, app: &Arc<App>) -> Result<(Caller, ThreadId), Problem> {
+    // Who may not ask is told nothing about the path.
+    let identity = identify(parts, app).await?;
+    parts.extensions.insert(identity.clone());
+    let ids = PathIds::from_request_parts(parts, app).await?;
+    Ok((identity.caller, ThreadId::new(ids.id("thread_id"))?))
 }
 
 /// `empty`: what stands for no body.

@@ -12,7 +12,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use super::call::{JsonCall, PlainCall, ThreadPath, no_thread};
+use super::call::{AskedPath, JsonCall, PlainCall};
 use super::query::list as names_of;
 use super::rows::{self, BARE, Rows};
 use super::select::Select;
@@ -60,13 +60,13 @@ const TOGETHER_BYTES: u64 = 8 << 20;
 )]
 pub async fn get(
     State(app): State<Arc<App>>,
-    path: ThreadPath,
+    path: AskedPath,
     ids: ShownIds,
     uri: Uri,
     call: PlainCall,
 ) -> Answer {
     let wanted = HistoryRequest::of_query(&uri)?;
-    show(app, call.caller, (path.0, ids), wanted, call.reply).await
+    show(app, call.caller, (path, ids), wanted, call.reply).await
 }
 
 /// List states as asked
@@ -83,44 +83,29 @@ pub async fn get(
 )]
 pub async fn find(
     State(app): State<Arc<App>>,
-    path: ThreadPath,
+    path: AskedPath,
     ids: ShownIds,
     call: JsonCall<HistoryRequest>,
 ) -> Answer {
     let Call { caller, input, reply, .. } = call.0;
-    show(app, caller, (path.0, ids), input, reply).await
+    show(app, caller, (path, ids), input, reply).await
 }
 
 async fn show(
     app: Arc<App>,
     caller: Caller,
-    (thread_id, ids): (ThreadId, ShownIds),
+    (path, ids): (AskedPath, ShownIds),
     wanted: HistoryRequest,
     reply: Reply,
 ) -> Answer {
-    let HistoryRequest { mut query, select } = wanted;
-    query.thread_id = Some(thread_id.clone());
-    let mut states = States {
-        app,
-        caller,
-        shown_id: ids.of(thread_id.as_str()),
-        thread_id,
-        select,
-        query,
-        is_last: false,
-        views: VecDeque::new(),
-        chain: Chain::default(),
-        ready: VecDeque::new(),
-    };
-    states.read_page().await?;
-    let is_empty = states.views.is_empty() && states.is_last;
-    if is_empty && states.app.threads.get(&states.caller, &states.thread_id).await?.is_none() {
-        return Err(no_thread(&states.thread_id));
-    }
+    let (all, of, wanted) = (&app, &caller, &wanted);
+    let read = |thread_id: ThreadId| States::first_page(all, of, (thread_id, ids), wanted);
+    let states = path.read((&app, &caller), read).await?;
     rows::list(reply, HeaderMap::new(), BARE, states).await
 }
 
 /// What is asked of a history.
+#[derive(Clone)]
 pub struct HistoryRequest {
     /// Without the thread.
     query: ListQuery,
@@ -277,6 +262,34 @@ struct States {
 }
 
 impl States {
+    /// None: there is no such thread.
+    async fn first_page(
+        app: &Arc<App>,
+        caller: &Caller,
+        (thread_id, ids): (ThreadId, ShownIds),
+        wanted: &HistoryRequest,
+    ) -> Result<Option<Self>> {
+        let HistoryRequest { query, select } = wanted.clone();
+        let mut states = Self {
+            app: app.clone(),
+            caller: caller.clone(),
+            shown_id: ids.of(thread_id.as_str()),
+            select,
+            query: ListQuery { thread_id: Some(thread_id.clone()), ..query },
+            thread_id,
+            is_last: false,
+            views: VecDeque::new(),
+            chain: Chain::default(),
+            ready: VecDeque::new(),
+        };
+        states.read_page().await?;
+        let is_empty = states.views.is_empty() && states.is_last;
+        if is_empty && app.threads.get(caller, &states.thread_id).await?.is_none() {
+            return Ok(None);
+        }
+        Ok(Some(states))
+    }
+
     async fn read_page(&mut self) -> Result<()> {
         let page = self.app.checkpoints.list(&self.caller, self.query.clone()).await?;
         self.query.limit -= page.views.len().min(self.query.limit);

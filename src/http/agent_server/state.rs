@@ -8,7 +8,7 @@ use axum::http::Uri;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::call::{JsonCall, PlainCall, ThreadPath, no_thread};
+use super::call::{AskedPath, JsonCall, PlainCall};
 use super::query::{flag, list};
 use super::select::Select;
 use super::shown_ids::ShownIds;
@@ -41,13 +41,13 @@ use crate::http::request::query_fields::Fields;
 )]
 pub async fn get(
     State(app): State<Arc<App>>,
-    path: ThreadPath,
+    path: AskedPath,
     ids: ShownIds,
     uri: Uri,
     call: PlainCall,
 ) -> Answer {
     let wanted = Wanted { at: At::default(), ..Wanted::of_query(&uri)? };
-    show(&app, (&call.caller, &path.0, ids), wanted, call.reply).await
+    show(&app, &call.caller, (path, ids), wanted, call.reply).await
 }
 
 /// Get the state of a checkpoint
@@ -67,7 +67,7 @@ pub async fn get(
 )]
 pub async fn get_at(
     State(app): State<Arc<App>>,
-    path: ThreadPath,
+    path: AskedPath,
     ids: ShownIds,
     path_ids: PathIds,
     uri: Uri,
@@ -75,7 +75,7 @@ pub async fn get_at(
 ) -> Answer {
     let id = Some(CheckpointId::new(path_ids.id("checkpoint_id"))?);
     let wanted = Wanted { at: At { id, ..At::default() }, ..Wanted::of_query(&uri)? };
-    show(&app, (&call.caller, &path.0, ids), wanted, call.reply).await
+    show(&app, &call.caller, (path, ids), wanted, call.reply).await
 }
 
 /// Get the state at a checkpoint
@@ -92,25 +92,29 @@ pub async fn get_at(
 )]
 pub async fn get_of_checkpoint(
     State(app): State<Arc<App>>,
-    path: ThreadPath,
+    path: AskedPath,
     ids: ShownIds,
     call: JsonCall<Wanted>,
 ) -> Answer {
     let Call { caller, input, reply, .. } = call.0;
-    show(&app, (&caller, &path.0, ids), input, reply).await
+    show(&app, &caller, (path, ids), input, reply).await
 }
 
 async fn show(
     app: &App,
-    (caller, thread_id, ids): (&Caller, &ThreadId, ShownIds),
+    caller: &Caller,
+    (path, ids): (AskedPath, ShownIds),
     wanted: Wanted,
     reply: Reply,
 ) -> Answer {
-    let Wanted { at, subgraphs, select } = wanted;
-    let shown_id = ids.of(thread_id.as_str());
-    let reader = StateReader { app, caller, thread_id, shown_id: &shown_id };
-    let found = reader.read(at.ns, at.id, &select, subgraphs).await?;
-    reply.with(&found.ok_or_else(|| no_thread(thread_id))?)
+    let wanted = &wanted;
+    let read = |thread_id: ThreadId| async move {
+        let Wanted { at, subgraphs, select } = wanted;
+        let shown_id = ids.of(thread_id.as_str());
+        let reader = StateReader { app, caller, thread_id: &thread_id, shown_id: &shown_id };
+        reader.read(at.ns.clone(), at.id.clone(), select, *subgraphs).await
+    };
+    reply.with(&path.read((app, caller), read).await?)
 }
 
 /// A place in the history of a thread.

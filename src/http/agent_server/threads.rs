@@ -9,7 +9,7 @@ use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::call::{JsonCall, OptionalJsonCall, PlainCall, ThreadPath, no_thread};
+use super::call::{AskedPath, JsonCall, OptionalJsonCall, PlainCall, ThreadPath, no_thread};
 use super::query::list as names_of;
 use super::runs::needs_graph;
 use super::shown_ids::ShownIds;
@@ -81,7 +81,7 @@ pub async fn create(
 )]
 pub async fn get(
     State(app): State<Arc<App>>,
-    path: ThreadPath,
+    path: AskedPath,
     ids: ShownIds,
     uri: Uri,
     call: PlainCall,
@@ -91,9 +91,10 @@ pub async fn get(
         let name: String = other.chars().take(64).collect();
         return Err(Error::invalid("include", format!("{name:?} cannot be included")).into());
     }
-    let thread = app.threads.get(&call.caller, &path.0).await?;
-    let thread = thread.ok_or_else(|| no_thread(&path.0))?;
-    show(&app, (&call.caller, ids), thread, call.reply).await
+    let (threads, caller) = (&app.threads, &call.caller);
+    let read = |id: ThreadId| async move { threads.get(caller, &id).await };
+    let thread = path.read((&app, caller), read).await?;
+    show(&app, (caller, ids), thread, call.reply).await
 }
 
 /// Update a thread
