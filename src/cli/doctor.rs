@@ -236,7 +236,7 @@ fn verdict(report: &Report) -> &'static str {
                 backup, or delete the threads that are named, or prune them to a checkpoint that is whole";
     }
     if has(&[State::WrongCounter]) {
-        return "NOT SOUND: counters or states are wrong; --fix corrects them";
+        return "NOT SOUND: counters, states or aliases are wrong; --fix corrects them";
     }
     if has(&[State::Moved]) {
         return "sound as far as it was read: with --object-store-url content that was moved is read too";

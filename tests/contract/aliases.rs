@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use threadkeep::domain::Error;
 use threadkeep::domain::caller::Caller;
+use threadkeep::domain::doctor::{Noun, State};
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::threads::alias::{alias, stored_alias};
 use threadkeep::domain::threads::alias_lookup::{ADDED_PER_LOOKUP_MAX, AliasSweeper};
@@ -14,6 +15,7 @@ use threadkeep::domain::threads::thread::ThreadQuery;
 use threadkeep::domain::tokens::grants::Actions;
 
 use crate::commands::Put;
+use crate::doctor::examine;
 use crate::export_files::{exported, imported, other_engine};
 use crate::granted_callers::{copying, exact, leasing, owned, prefix, tenant, with};
 use crate::harness::{Harness, commit, masters, thread_id};
@@ -134,6 +136,25 @@ pub async fn rows_need_an_alias_where_their_id_is_no_usual_uuid(h: Harness) {
     assert_eq!(resolved(&threads, &h.caller, nobody).await, nobody);
     let lacking = h.storage.list_unaliased_threads("tenant-a", i64::MIN, 100).await.unwrap();
     assert_eq!(lacking, []);
+}
+
+pub async fn the_doctor_finds_and_mends_aliases(h: Harness) {
+    for id in ["a", "b", "c", USUAL] {
+        put(&h, id).await;
+    }
+    let wrong = alias("c");
+    h.sql(&format!("update threads set alias = '{wrong}' where thread_id in ('a', '{USUAL}')"))
+        .await;
+    h.sql("update threads set alias = null where thread_id = 'b'").await;
+    let examine = async |fix: bool| {
+        let report = examine(&h, fix).await;
+        [State::Checked, State::WrongCounter, State::Repaired]
+            .map(|it| report.tally(it, Noun::Aliases).count)
+    };
+    assert_eq!(examine(false).await, [3, 2, 0]);
+    assert_eq!(examine(true).await, [3, 0, 2]);
+    assert_eq!(examine(false).await, [2, 0, 0]);
+    check_all(&h).await;
 }
 
 pub async fn the_exact_text_comes_first_then_the_uuid_then_the_alias(h: Harness) {

@@ -36,5 +36,6 @@ contract! {
         rows_need_an_alias_where_their_id_is_no_usual_uuid
         the_exact_text_comes_first_then_the_uuid_then_the_alias
         nobody_finds_by_an_alias_what_he_may_not_see
-        many_threads_get_their_aliases_and_none_is_left_out;
+        many_threads_get_their_aliases_and_none_is_left_out
+        the_doctor_finds_and_mends_aliases;
 }

@@ -10,6 +10,7 @@
 //! Memory: one page, one value, and the ids of the scopes of small threads. Of one scope it holds the numbers of its values, up to a
 //! million names of chunks, and the pack locations of its packed chunks.
 
+mod aliases;
 mod batches;
 mod content;
 mod details;
@@ -158,6 +159,8 @@ impl TenantScan<'_> {
         self.note(done, (Noun::Threads, "threads", None), report)?;
         let done = self.examine_details(report).await;
         self.note(done, (Noun::ThreadDetails, "thread_details", None), report)?;
+        let done = self.examine_aliases(report).await;
+        self.note(done, (Noun::Aliases, "threads", None), report)?;
         self.examine_owners(report).await?;
         self.progress.begin(&self.tenant, "items", 0);
         let done = self.examine_items(report).await;
