@@ -29,6 +29,7 @@ import snapshot_calls  # noqa: E402
 import store_calls  # noqa: E402
 import store_vectors  # noqa: E402
 import thread_searches  # noqa: E402
+import wire_states  # noqa: E402
 from measure import Row  # noqa: E402
 from sides import Field, Postgres  # noqa: E402
 
@@ -85,6 +86,9 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
         "vectors": by_meaning,
         "files": agent_files,
         "threads": thread_pages,
+        "wire": lambda field: wire_states.states(
+            field, checkpoints=options.checkpoints, rounds=options.rounds, number=options.calls
+        ),
         "turns": lambda field: agents.turns(field, turns=options.turns),
         "long": lambda field: agents.long_thread(
             field, checkpoints=options.checkpoints, rounds=options.rounds
@@ -105,8 +109,8 @@ def arguments() -> argparse.Namespace:
         "--only",
         nargs="+",
         metavar="PART",
-        help="snapshots calls blocking store vectors files threads turns long javascript chat large"
-        " states",
+        help="snapshots calls blocking store vectors files threads wire turns long javascript chat"
+        " large states",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")
@@ -119,7 +123,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, help="threads with metadata (100,000)")
     parser.add_argument("--few-threads", type=int, help="of the tenant beside it (1,000)")
     parser.add_argument("--thread-checkpoints", type=int, help="checkpoints of each of them (10)")
-    parser.add_argument("--checkpoints", type=int, help="length of the long thread (600)")
+    parser.add_argument("--checkpoints", type=int, help="length of the long threads (600)")
     parser.add_argument("--chat-turns", type=int, help="turns of the chat (200)")
     parser.add_argument("--javascript-turns", type=int, help="turns with whole lists (20)")
     parser.add_argument("--large-bytes", type=int, help="size of the large state (5,000,000)")
