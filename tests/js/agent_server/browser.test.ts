@@ -1,0 +1,120 @@
+/** `useStream` of LangGraph's SDK for React, in Chromium, on threads of a server that runs no graph. */
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Annotation, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { build } from "esbuild";
+import { ThreadkeepSaver } from "threadkeep/langgraph";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { Browser } from "../support/chromium.js";
+import { Server } from "../support/server.js";
+import { waitUntil } from "../support/waiting.js";
+
+const HTML = `<!doctype html><link rel="icon" href="data:,"><body><script src="/page.js"></script>`;
+/** Longer than the page needs for requests that it sends one after the other. */
+const SETTLING_MS = 1_000;
+
+interface Shown {
+  said: string[];
+  asked: unknown[];
+  error: string | null;
+  isLoading: boolean;
+}
+
+const front = createServer((request, response) => {
+  const isScript = request.url?.endsWith(".js") === true;
+  response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
+  response.end(isScript ? script : HTML);
+});
+let browser: Browser;
+let server: Server;
+let script: string;
+let url: string;
+
+beforeAll(async () => {
+  // A page from elsewhere could not ask a server on this machine without a person's permission.
+  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  server = await new Server(undefined, ["--cors-origin", url]).start();
+  const bundled = await build({
+    entryPoints: [new URL("chat_page.ts", import.meta.url).pathname],
+    bundle: true,
+    format: "iife",
+    platform: "browser",
+    define: { "process.env.NODE_ENV": '"production"' },
+    write: false,
+    logLevel: "error",
+  });
+  script = bundled.outputFiles[0]?.text ?? "";
+  browser = await Browser.open();
+  await talk();
+});
+
+afterEach(async () => {
+  for (const page of browser.context.pages().slice(1)) await page.close();
+});
+
+afterAll(async () => {
+  await browser.close();
+  await server.remove();
+  front.close();
+});
+
+/** Two conversations, of which one waits for an answer. */
+async function talk(): Promise<void> {
+  const State = Annotation.Root({ ...MessagesAnnotation.spec });
+  const graph = new StateGraph(State)
+    .addNode("agent", ({ messages }: typeof State.State) => {
+      const text = String(messages.at(-1)?.content);
+      const answer = text.startsWith("Send") ? interrupt({ question: "Really?" }) : `heard ${text}`;
+      return { messages: [{ role: "ai", content: String(answer) }] };
+    })
+    .addEdge(START, "agent")
+    .compile({ checkpointer: new ThreadkeepSaver({ url: server.url }) });
+  const say = (content: string) => ({ messages: [{ role: "human", content }] });
+  for (const [threadId, texts] of [
+    ["idle", ["one", "two"]],
+    ["waiting", ["one", "Send it"]],
+  ] as const) {
+    const config = { configurable: { thread_id: threadId }, metadata: { graph_id: "agent" } };
+    for (const text of texts) await graph.invoke(say(text), config);
+  }
+}
+
+/** What the page shows of a thread once it has settled, what it asked the server for, and what its console complained of. */
+async function open(threadId: string): Promise<{ shown: Shown; asked: string[]; said: string[] }> {
+  const page = await browser.context.newPage();
+  const [asked, said]: [string[], string[]] = [[], []];
+  page.on("request", (it) => {
+    const isPreflight = it.method() === "OPTIONS";
+    if (it.url().startsWith(server.url) && !isPreflight) {
+      asked.push(`${it.method()} ${it.url().slice(server.url.length)}`);
+    }
+  });
+  page.on("console", (it) => {
+    if (it.type() === "error") said.push(it.text());
+  });
+  page.on("pageerror", (it) => said.push(String(it)));
+  const query = new URLSearchParams({ apiUrl: server.url, threadId });
+  await page.goto(`${url}/?${query}`);
+  const read = async () => JSON.parse(await page.locator("#shown").innerText()) as Shown;
+  await waitUntil(async () => !(await read()).isLoading, "the thread");
+  await page.waitForTimeout(SETTLING_MS);
+  return { shown: await read(), asked, said };
+}
+
+it("shows an idle thread in three requests", async () => {
+  const { shown, asked, said } = await open("idle");
+  expect(shown.said).toEqual(["human: one", "ai: heard one", "human: two", "ai: heard two"]);
+  expect(shown.asked).toEqual([]);
+  expect([shown.error, said]).toEqual([null, []]);
+  expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(3);
+});
+
+it("shows what a thread asks in five requests", async () => {
+  const { shown, asked, said } = await open("waiting");
+  expect(shown.said).toEqual(["human: one", "ai: heard one", "human: Send it"]);
+  expect(shown.asked).toEqual([{ question: "Really?" }]);
+  expect([shown.error, said]).toEqual([null, []]);
+  expect(asked.length, asked.join("\n")).toBeLessThanOrEqual(5);
+});
