@@ -6,6 +6,7 @@
 
 mod arrays;
 mod extensions;
+mod first_message;
 mod javascript;
 mod json;
 mod messages;

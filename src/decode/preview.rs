@@ -2,13 +2,13 @@
 
 use super::shown::Json;
 use super::state::State;
-use super::text::one_line;
+use crate::domain::threads::title::{TITLE_CHARACTERS_MAX, one_line};
 
 /// Characters of a text.
-const TEXT_MAX: usize = 200;
+const TEXT_MAX: usize = TITLE_CHARACTERS_MAX;
 /// Names of tasks.
 const NEXT_MAX: usize = 20;
-const MESSAGES: &str = "messages";
+pub(super) const MESSAGES: &str = "messages";
 const TODOS: &str = "todos";
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,7 +62,7 @@ pub fn preview(state: &State) -> Preview {
 }
 
 /// The `type` of Python's and JavaScript's messages, or the `role` of others.
-fn kind(message: &Json) -> &str {
+pub(super) fn kind(message: &Json) -> &str {
     match (says(message, "type"), says(message, "role")) {
         ("", "user") => "human",
         ("", "assistant") => "ai",
@@ -76,7 +76,7 @@ fn says<'a>(value: &'a Json, name: &str) -> &'a str {
 }
 
 /// Of a message whose content is a text, or a list with blocks of text among others.
-fn text(message: &Json) -> String {
+pub(super) fn text(message: &Json) -> String {
     let content = message.get("content");
     let blocks = content.and_then(Json::as_list).unwrap_or_default();
     let of_block = |it: &Json| {

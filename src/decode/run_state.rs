@@ -2,6 +2,7 @@
 //! tasks, and none of a write.
 
 use super::Budget;
+use super::first_message::{first_message, first_message_bytes};
 use super::json;
 use super::shown::Json;
 use super::state::tasks_of;
@@ -17,7 +18,12 @@ use crate::domain::threads::run_state::RunState;
 /// What `update_state` makes: nobody runs the tasks that it leaves.
 const BY_HAND: [&str; 2] = ["update", "fork"];
 
-pub const READ_STATE: ReadState = (run_state, run_state_bytes);
+pub const READ_STATE: ReadState = ReadState {
+    state: run_state,
+    first_message,
+    state_bytes: run_state_bytes,
+    first_message_bytes,
+};
 
 /// A checkpoint that cannot be read has failed. The order in which its writes arrived changes nothing.
 fn run_state(found: &CheckpointTuple) -> RunState {

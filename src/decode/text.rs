@@ -45,37 +45,6 @@ pub fn name(key: Json, budget: &mut Budget) -> Result<String, Unreadable> {
     String::from_utf8(writer.text).map_err(|_| Unreadable::Malformed)
 }
 
-/// The beginning of a text as one line: runs of white space are one space, and characters that show nothing or turn the direction of text are
-/// left out. At most so many characters.
-pub fn one_line(text: &str, characters_max: usize) -> String {
-    let (mut line, mut left, mut has_space) = (String::new(), characters_max, false);
-    for character in text.chars() {
-        if character.is_whitespace() {
-            has_space = !line.is_empty();
-            continue;
-        }
-        if character.is_control() || is_format(character) {
-            continue;
-        }
-        let needed = 1 + usize::from(has_space);
-        if needed > left {
-            break;
-        }
-        if std::mem::take(&mut has_space) {
-            line.push(' ');
-        }
-        line.push(character);
-        left -= needed;
-    }
-    line
-}
-
-/// Marks of direction, of width zero, and of the byte order: [Unicode 16, table 23-1 to 23-3](https://www.unicode.org/versions/Unicode16.0.0/).
-/// The joiners stay: emoji and Indic scripts need them.
-const fn is_format(character: char) -> bool {
-    matches!(character, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
 /// `2025-01-02` out of year, month and day.
 pub fn date(parts: &Json) -> Option<String> {
     let [Json::Int(year), Json::Int(month), Json::Int(day)] = parts.as_list()? else { return None };

@@ -32,6 +32,13 @@ impl NounDigest {
     }
 }
 
+/// What may differ between a thread and a file that says the same of it: the title is derived at any time.
+pub struct Identity {
+    pub generation: String,
+    pub fence: i64,
+    pub first_message: Option<String>,
+}
+
 /// Takes the records of one noun.
 pub struct NounWriter<'a, 'f> {
     /// None: only the digest is wanted.
@@ -39,7 +46,7 @@ pub struct NounWriter<'a, 'f> {
     packer: Packer,
     digest: NounDigest,
     /// What the head says instead of what is stored: for comparing.
-    identity: Option<(String, i64)>,
+    identity: Option<Identity>,
     /// Where sessions count without the numbers that clients hold.
     unnumbered: Option<Unnumbered>,
     /// Id of the thread, or kind of the session, where its rows have hidden ones.
@@ -52,8 +59,8 @@ impl<'a, 'f> NounWriter<'a, 'f> {
         Self { frames: Some(frames), packer, digest, identity: None, unnumbered: None, name: None }
     }
 
-    /// Tells whether a noun is what a file says; of a thread all but its generation and its fence.
-    pub fn comparing(identity: Option<(String, i64)>) -> Self {
+    /// Tells whether a noun is what a file says; of a thread all but its identity.
+    pub fn comparing(identity: Option<Identity>) -> Self {
         let (packer, digest) = (Packer::default(), NounDigest::default());
         Self { frames: None, packer, digest, identity, unnumbered: None, name: None }
     }
@@ -151,8 +158,9 @@ impl Unnumbered {
 impl ThreadSink for NounWriter<'_, '_> {
     async fn begin(&mut self, mut head: ThreadHead) -> Result<()> {
         self.restart();
-        if let Some((generation, fence)) = &self.identity {
+        if let Some(Identity { generation, fence, first_message }) = &self.identity {
             (head.generation, head.fence) = (generation.clone(), *fence);
+            head.details.first_message.clone_from(first_message);
         }
         if let Some(name) = &self.name {
             head.thread_id.clone_from(name);

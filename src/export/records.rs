@@ -85,6 +85,9 @@ pub struct DetailsOf {
     pub title: Option<String>,
     /// The exact text of a JSON object.
     pub metadata: String,
+    /// The title that was derived from the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_message: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

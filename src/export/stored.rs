@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::frames::FrameReader;
 use super::import::{Fate, Ground, decode, truncated};
-use super::nouns::{NounDigest, NounWriter, Unnumbered};
+use super::nouns::{Identity, NounDigest, NounWriter, Unnumbered};
 use super::records::Record;
 use super::sessions::to_session;
 use super::threads::{to_base_write, to_thread};
@@ -260,7 +260,11 @@ impl<'a> Arriving<'a> {
         let Ground { storage, caller, options, .. } = *self.ground;
         let (found, stored) = match &self.head {
             NounHead::Thread(head) => {
-                let identity = (head.generation.clone(), head.fence);
+                let identity = Identity {
+                    generation: head.generation.clone(),
+                    fence: head.fence,
+                    first_message: head.details.first_message.clone(),
+                };
                 let mut stored = NounWriter::comparing(Some(identity));
                 let found = storage.read_thread(caller, &head.thread_id, &mut stored).await?;
                 (found, stored)

@@ -28,7 +28,9 @@ impl From<ThreadHead> for Head {
             details,
             ..
         } = head;
-        let Details { version, title, metadata } = details;
+        let is_default = details == Details::default();
+        let Details { version, title, metadata, first_message } = details;
+        let details = DetailsOf { version, title, metadata, first_message };
         Self {
             thread_id,
             generation,
@@ -40,7 +42,7 @@ impl From<ThreadHead> for Head {
             graph_id,
             assistant_id,
             user_id,
-            details: (version > 0).then_some(DetailsOf { version, title, metadata }),
+            details: (!is_default).then_some(details),
         }
     }
 }
@@ -62,6 +64,7 @@ impl From<Head> for ThreadHead {
                 version: it.version,
                 title: it.title,
                 metadata: it.metadata,
+                first_message: it.first_message,
             }),
         }
     }

@@ -21,6 +21,7 @@ use crate::export_files::{
     Memory, exported, fault_of, file_of, frames, imported, options, other_engine, read_in, signing,
 };
 use crate::harness::{Harness, caller_of, commit, conflict, everything, pruning, thread_id, value};
+use crate::run_states::{now, shown};
 use crate::subjects::{ANN, commit_as};
 use crate::thread_details::details;
 
@@ -28,6 +29,10 @@ use crate::thread_details::details;
 async fn populate(h: &Harness) {
     fill(h).await;
     details(h, "t", "A title", r#"{"a": 1.0,"b":"\ud800"}"#).await;
+    // One has its title from its first message.
+    commit_as(h, None, "talk", talking("Hello")).await;
+    let talk = shown(&now(h).await, "talk").await;
+    assert_eq!(talk.details.first_message.as_deref(), Some("Hello"));
     h.write(Writes::new("2", "t").seq(3).write(-1, "__error__", "e").write(-4, "__resume__", "r"))
         .await;
     h.write(Writes::new("9", "early").path("~1").write(0, "a", "z")).await;
@@ -53,6 +58,11 @@ async fn populate(h: &Harness) {
     let rule = Rule::keep(1, None);
     h.storage.prune_threads(&h.caller, &pruning(&["old"], rule)).await.unwrap();
     commit_as(h, Some(ANN), "owned", Put::new("1").sets("a", "1", "x")).await;
+}
+
+fn talking(text: &str) -> Put {
+    let messages = format!(r#"[{{"type":"human","content":"{text}"}}]"#);
+    Put::new("1").sets_value("messages", "1", value("json", messages))
 }
 
 async fn threads(h: &Harness) -> Vec<Thread> {
@@ -126,6 +136,14 @@ pub async fn a_repeated_import_changes_nothing(h: Harness) {
     let count = threads(&h).await.len() as u64;
     let again = imported(&h, &file).await;
     assert_eq!((again.threads.unchanged, again.threads.created), (count, 0));
+    // A title that was derived since is no difference.
+    commit_as(&h, None, "untitled", talking("Hi")).await;
+    let before = exported(&h).await;
+    let derived = shown(&now(&h).await, "untitled").await.details.first_message;
+    assert_eq!(derived.as_deref(), Some("Hi"));
+    for file in [&before, &exported(&h).await] {
+        assert_eq!(imported(&h, file).await.threads.unchanged, count + 1);
+    }
     let between = other_engine(&h).await;
     let dry = ImportOptions { dry_run: true, ..options(Existing::Refuse) };
     let would = read_in(&between, &between.caller, &file, &dry).await.unwrap();

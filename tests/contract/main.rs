@@ -112,6 +112,7 @@ mod task_paths;
 mod tenants;
 mod thread_details;
 mod thread_searches;
+mod thread_titles;
 mod threads;
 mod tokens;
 mod value_parts;

@@ -102,7 +102,7 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     for index in of_states.into_iter().chain(["threads_alias", "threads_unaliased"]) {
         h.sql(&format!("drop index {index}")).await;
     }
-    for column in ["run_state", "run_of", "run_at", "is_stale", "alias"] {
+    for column in ["run_state", "run_of", "run_at", "is_stale", "alias", "title_misses"] {
         h.sql(&format!("alter table threads drop column {column}")).await;
     }
     expect(refusal(&h, false).await, "run `threadkeep migrate`");

@@ -28,6 +28,12 @@ contract! {
         a_commit_of_an_old_server_is_found
         the_doctor_finds_and_mends_states
         many_threads_are_derived_in_the_background_and_none_is_left_out;
+    thread_titles:
+        the_first_human_text_becomes_the_title_once
+        threads_without_a_human_text_are_not_read_again_and_again
+        a_title_that_was_set_wins_and_gives_way_again
+        a_derived_title_follows_copies_snapshots_and_restores
+        threads_get_their_titles_in_the_background;
     default_graph:
         threads_without_a_graph_count_as_of_the_default_one;
     aliases:

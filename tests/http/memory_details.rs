@@ -14,7 +14,7 @@ use threadkeep::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
 };
 use threadkeep::domain::threads::run_state::{
-    Run, RunState, RunStateStorage, SeenThread, StalePosition, StaleThread,
+    Derived, Run, RunState, RunStateStorage, StalePosition, StaleThread,
 };
 use threadkeep::domain::threads::thread::Thread;
 
@@ -80,7 +80,7 @@ impl RunStateStorage for Memory {
         Ok(())
     }
 
-    async fn put_run_states(&self, _: &str, _: &[(SeenThread, RunState)]) -> Result<()> {
+    async fn put_run_states(&self, _: &str, _: &[Derived]) -> Result<()> {
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::ownership::{ALL, ANN, BOB, Shared};
 use crate::server::{Answer, MSGPACK};
+use crate::wire::{COMMIT, base64};
 
 const CREATE: &str = "/v1/threads/create";
 const UPDATE: &str = "/v1/threads/update";
@@ -30,6 +31,7 @@ async fn a_thread_is_created_found_changed_and_counted() {
     let first = made["thread"]["version"].as_i64().unwrap();
     assert!(made["created"] == json!(true) && first > 0);
     assert_eq!(made["thread"]["title"], "Trip to Rome");
+    assert_eq!(made["thread"]["title_from"], "set");
     assert_eq!(
         (&made["thread"]["owner"], &made["thread"]["checkpoint_count"]),
         (&json!("ann"), &json!(0))
@@ -47,6 +49,7 @@ async fn a_thread_is_created_found_changed_and_counted() {
     let no_title = json!({"thread_id": "t-1", "title": null});
     let changed = shared.post(ANN, UPDATE, &no_title).await.ok().json();
     assert!(changed["thread"].get("title").is_none());
+    assert!(changed["thread"].get("title_from").is_none());
     assert!(changed["thread"]["version"].as_i64().unwrap() > second);
     for (body, found) in [
         (json!({"metadata": {"open": true}}), vec!["t-1"]),
@@ -180,4 +183,38 @@ async fn a_thread_without_an_id_gets_one_that_its_caller_may_write() {
     create(&two).await.assert_problem(403, "not_granted");
     let named = token(json!([{"id": "x", "actions": ["read", "append"]}])).await;
     create(&named).await.assert_problem(403, "not_granted");
+}
+
+#[tokio::test]
+async fn a_thread_shows_its_first_message_as_its_title() {
+    let shared = Shared::new().await;
+    let put = |id: &str, first: &str| {
+        let messages = json!([{"type": "human", "content": first}]);
+        json!({"thread_id": "t-1", "ops": [{"checkpoint": {
+            "checkpoint_id": id, "metadata": {}, "skeleton": {"v": 4, "channel_versions": {"messages": id}},
+            "values": [{"channel": "messages", "version": id, "tag": "msgpack", "data": base64(&rmp_serde::to_vec_named(&messages).unwrap())}]
+        }}]})
+    };
+    shared.post(ANN, COMMIT, &put("1", "Where\n to?")).await.ok();
+    let found = shared.post(ANN, SEARCH, &json!({"q": "WHERE TO"})).await.ok().json();
+    let thread = &found["threads"][0];
+    assert_eq!(
+        (&thread["title"], &thread["title_from"], &thread["version"]),
+        (&json!("Where to?"), &json!("first_message"), &json!(0))
+    );
+    shared.post(ANN, COMMIT, &put("2", "And then?")).await.ok();
+    let listed = shared.post(ANN, SEARCH, &json!({})).await.ok().json();
+    assert_eq!(listed["threads"][0]["title"], "Where to?");
+    for (change, title, from) in [
+        (json!({"metadata": {"title": "From metadata"}}), "From metadata", "metadata"),
+        (json!({"title": "By hand"}), "By hand", "set"),
+        (json!({"title": null}), "From metadata", "metadata"),
+        (json!({"metadata": {"title": null}}), "Where to?", "first_message"),
+    ] {
+        let mut body = json!({"thread_id": "t-1"});
+        body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        let changed = shared.post(ANN, UPDATE, &body).await.ok().json();
+        let thread = &changed["thread"];
+        assert_eq!((&thread["title"], &thread["title_from"]), (&json!(title), &json!(from)));
+    }
 }

@@ -55,6 +55,7 @@ export type {
   ThreadPage,
   ThreadPreview,
   ThreadStorage,
+  TitleFrom,
   Token,
   Usage,
 } from "./client/records.js";

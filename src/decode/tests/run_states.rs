@@ -11,7 +11,7 @@ use crate::domain::names::Tag;
 use crate::domain::threads::run_state::RunState;
 
 fn of(found: &CheckpointTuple) -> RunState {
-    READ_STATE.0(found)
+    (READ_STATE.state)(found)
 }
 
 /// It has no value that can be opened, because none is to be.
@@ -120,10 +120,10 @@ fn what_cannot_be_read_has_failed() {
 #[test]
 fn only_what_is_looked_at_counts() {
     let mut asking = asking(Vec::new());
-    let before = READ_STATE.1(&asking);
+    let before = (READ_STATE.state_bytes)(&asking);
     let view = asking.view.as_mut().unwrap();
     view.values.push(("messages".into(), value(&json!("x".repeat(1_000_000)))));
-    assert_eq!(READ_STATE.1(&asking), before);
+    assert_eq!((READ_STATE.state_bytes)(&asking), before);
     assert!(before > 100);
-    assert_eq!(READ_STATE.1(&CheckpointTuple::default()), 0);
+    assert_eq!((READ_STATE.state_bytes)(&CheckpointTuple::default()), 0);
 }

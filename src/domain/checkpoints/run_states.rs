@@ -1,5 +1,5 @@
-//! Derives the states of threads from their newest checkpoints: before they are shown, before threads are searched by them, and in the
-//! background.
+//! Derives the states and first messages of threads from their newest checkpoints: before they are shown, before threads are searched by
+//! them, and in the background.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::threads::run_state::{
-    DERIVED_PER_SEARCH_MAX, RunState, RunStates, SeenThread, StalePosition, StaleThread,
+    DERIVED_PER_SEARCH_MAX, Derived, FirstMessage, RunState, RunStates, StalePosition, StaleThread,
 };
 use crate::domain::threads::thread::Thread;
 
@@ -39,8 +39,15 @@ const INDEXED_AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// How long a search derives states before it answers that they are still being derived: well within the time that clients wait.
 const DERIVED_FOR: Duration = Duration::from_secs(8);
 
-/// Reads a state from a checkpoint and its writes. About how many bytes it has to look at.
-pub type ReadState = (fn(&CheckpointTuple) -> RunState, fn(&CheckpointTuple) -> usize);
+/// Reads what is derived from a checkpoint and its writes.
+#[derive(Clone, Copy)]
+pub struct ReadState {
+    pub state: fn(&CheckpointTuple) -> RunState,
+    pub first_message: fn(&CheckpointTuple) -> FirstMessage,
+    /// About how many bytes each of them looks at.
+    pub state_bytes: fn(&CheckpointTuple) -> usize,
+    pub first_message_bytes: fn(&CheckpointTuple) -> usize,
+}
 
 /// Derives states for requests.
 pub struct DerivedRunStates {
@@ -54,14 +61,14 @@ impl DerivedRunStates {
     }
 
     /// A thread that cannot be read has failed.
-    async fn derive(&self, stale: &StaleThread) -> Result<(SeenThread, RunState)> {
-        match self.read_state(stale).await {
-            Err(Error::Integrity(_)) => Ok((stale.seen, RunState::Failed)),
-            state => Ok((stale.seen, state?)),
+    async fn derive(&self, stale: &StaleThread) -> Result<Derived> {
+        match self.read(stale).await {
+            Err(Error::Integrity(_)) => Ok(Derived::untitled(stale, RunState::Failed)),
+            derived => derived,
         }
     }
 
-    async fn read_state(&self, stale: &StaleThread) -> Result<RunState> {
+    async fn read(&self, stale: &StaleThread) -> Result<Derived> {
         let target = Target {
             thread_id: ThreadId::new(&stale.thread_id)?,
             ns: CheckpointNs::new("")?,
@@ -70,8 +77,18 @@ impl DerivedRunStates {
         };
         let caller = Caller::of_tenant(&stale.tenant);
         let found = self.storage.get_checkpoint(&caller, &target, &[]).await?;
-        let (read, size_bytes) = self.read;
-        cpu_pool::run_sized(&stale.tenant, size_bytes(&found), move || read(&found)).await
+        let (read, wants_title) = (self.read, stale.wants_title());
+        let mut size_bytes = (read.state_bytes)(&found);
+        if wants_title {
+            size_bytes += (read.first_message_bytes)(&found);
+        }
+        let seen = stale.seen;
+        let derived = cpu_pool::run_sized(&stale.tenant, size_bytes, move || {
+            let title = wants_title.then(|| (read.first_message)(&found));
+            let first_message = title.unwrap_or(FirstMessage::Unread);
+            Derived { seen, state: (read.state)(&found), first_message }
+        });
+        derived.await
     }
 
     /// Derives the states of threads anew, and reports those that are kept wrong.
@@ -87,9 +104,9 @@ impl DerivedRunStates {
                 if request.tenant.as_ref().is_some_and(|tenant| *tenant != thread.tenant) {
                     return Ok(());
                 }
-                let state = match self.read_state(thread).await {
+                let state = match self.read(thread).await {
                     Err(Error::Integrity(_) | Error::KeyDestroyed) => continue,
-                    state => state?,
+                    derived => derived?.state,
                 };
                 report.add(State::Checked, Noun::RunStates, 1, 0);
                 if state != *kept && self.is_unchanged(it).await? {
@@ -113,7 +130,7 @@ impl DerivedRunStates {
         fix: bool,
         report: &mut Report,
     ) -> Result<()> {
-        let StaleThread { tenant, thread_id, seen } = thread;
+        let StaleThread { tenant, thread_id, seen, .. } = thread;
         if fix && report.is_all_read() {
             self.storage.mark_stale(tenant, seen.thread_key).await?;
             let derived = self.derive(thread).await?;
@@ -128,7 +145,7 @@ impl DerivedRunStates {
         Ok(())
     }
 
-    async fn derive_all(&self, stale: &[StaleThread]) -> Result<Vec<(SeenThread, RunState)>> {
+    async fn derive_all(&self, stale: &[StaleThread]) -> Result<Vec<Derived>> {
         let mut derived = Vec::new();
         for some in stale.chunks(AT_ONCE) {
             let some = some.iter().map(|it| self.derive(it));
@@ -178,9 +195,12 @@ impl RunStates for DerivedRunStates {
             Err(Error::KeyDestroyed) => return Ok(()),
             derived => derived?,
         };
-        for (thread, (seen, state)) in stale.iter_mut().zip(&derived) {
+        for (thread, Derived { seen, state, first_message }) in stale.iter_mut().zip(&derived) {
             thread.run.state = *state;
             thread.run.changed_at = thread.run.changed_at.max(seen.updated_at);
+            if let FirstMessage::Found(text) = first_message {
+                thread.details.first_message.get_or_insert_with(|| text.clone());
+            }
         }
         // What is shown is right all the same.
         if let Err(error) = self.storage.put_run_states(tenant, &derived).await {
@@ -257,8 +277,10 @@ impl RunStateSweeper {
                 match group.run((&thread.tenant, &unit), now, work).await {
                     Ok(Some(state)) => derived.push(state),
                     // It is put aside: nobody finds out how it stands.
-                    Ok(None) => derived.push((thread.seen, RunState::Failed)),
-                    Err(Error::KeyDestroyed) => derived.push((thread.seen, RunState::Idle)),
+                    Ok(None) => derived.push(Derived::untitled(thread, RunState::Failed)),
+                    Err(Error::KeyDestroyed) => {
+                        derived.push(Derived::untitled(thread, RunState::Idle));
+                    }
                     Err(error) if error.is_retryable() => return Err(error),
                     Err(error) => tracing::error!(%error, "the state of a thread is not derived"),
                 }

@@ -20,14 +20,17 @@ pub struct Details {
     /// About the time of the change in microseconds, and greater with each, so that no number comes twice for a thread's id. 0: nothing
     /// was ever set.
     pub version: i64,
+    /// Set by hand. [`Self::shown_title`] is what callers see.
     pub title: Option<String>,
     /// The exact text of a JSON object.
     pub metadata: String,
+    /// The first human text of the conversation, as it was derived once. It changes no version.
+    pub first_message: Option<String>,
 }
 
 impl Default for Details {
     fn default() -> Self {
-        Self { version: 0, title: None, metadata: NO_METADATA.into() }
+        Self { version: 0, title: None, metadata: NO_METADATA.into(), first_message: None }
     }
 }
 
@@ -131,7 +134,7 @@ impl Details {
     /// # Errors
     /// As [`check_title`] and [`check_metadata`].
     pub fn check(&self) -> Result<()> {
-        if let Some(title) = &self.title {
+        for title in self.title.iter().chain(&self.first_message) {
             check_title(title)?;
         }
         check_metadata(self.metadata.as_bytes())
@@ -150,7 +153,8 @@ impl Details {
             None => self.metadata.clone(),
         };
         check_size(&metadata)?;
-        Ok(Self { version: now.max(self.version + 1), title, metadata })
+        let (version, first_message) = (now.max(self.version + 1), self.first_message.clone());
+        Ok(Self { version, title, metadata, first_message })
     }
 }
 

@@ -14,7 +14,7 @@ impl DetailsFilter {
     /// `Integrity` for stored metadata that is no JSON object.
     pub fn matches(&self, thread: &Thread) -> Result<bool> {
         let has_words = self.words.as_ref().is_none_or(|words| {
-            let title = thread.details.title.as_deref().map(folded);
+            let title = thread.details.shown_title().map(|it| folded(&it.0));
             title.is_some_and(|it| it.contains(&words.folded))
                 || thread.thread_id.starts_with(&words.text)
         });

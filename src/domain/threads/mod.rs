@@ -14,3 +14,4 @@ pub mod service;
 pub mod storage;
 pub mod sweeper;
 pub mod thread;
+pub mod title;

@@ -15,6 +15,9 @@ use crate::domain::error::Result;
 /// Stale threads of a tenant that one search derives.
 pub const DERIVED_PER_SEARCH_MAX: usize = 10_000;
 
+/// Derivations that read the messages of a thread without finding a title, before nobody reads on.
+pub const TITLE_MISSES_MAX: i64 = 8;
+
 /// Statuses that there are.
 pub const STATUSES_MAX: u64 = 4;
 
@@ -82,6 +85,8 @@ pub struct Run {
     pub is_stale: bool,
     /// Somebody holds the lease.
     pub is_leased: bool,
+    /// As in [`StaleThread::title_misses`].
+    pub title_misses: i64,
 }
 
 impl Run {
@@ -103,6 +108,27 @@ pub struct StaleThread {
     pub tenant: String,
     pub thread_id: String,
     pub seen: SeenThread,
+    /// Derivations that read messages and found no title. Negative: the thread has a title.
+    pub title_misses: i64,
+}
+
+/// What a derivation found in a thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Derived {
+    pub seen: SeenThread,
+    pub state: RunState,
+    pub first_message: FirstMessage,
+}
+
+/// The first human text of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FirstMessage {
+    /// There are no messages, or nobody looked for it.
+    Unread,
+    /// None of the messages is such a text, or they are too large.
+    Absent,
+    /// One line that is not empty.
+    Found(String),
 }
 
 /// What tells whether a thread changed while its state was derived.
@@ -122,7 +148,24 @@ impl StaleThread {
             checkpoint_count: thread.checkpoint_count,
             size_bytes: thread.size_bytes,
         };
-        Self { tenant: tenant.to_owned(), thread_id: thread.thread_id.clone(), seen }
+        Self {
+            tenant: tenant.to_owned(),
+            thread_id: thread.thread_id.clone(),
+            seen,
+            title_misses: thread.run.title_misses,
+        }
+    }
+
+    /// Whether its messages are read for a title.
+    pub fn wants_title(&self) -> bool {
+        (0..TITLE_MISSES_MAX).contains(&self.title_misses)
+    }
+}
+
+impl Derived {
+    /// The state of a thread whose messages nobody can read.
+    pub fn untitled(stale: &StaleThread, state: RunState) -> Self {
+        Self { seen: stale.seen, state, first_message: FirstMessage::Unread }
     }
 }
 
@@ -160,8 +203,9 @@ pub trait RunStateStorage: Send + Sync {
     /// Lets the state of a thread be derived again.
     async fn mark_stale(&self, tenant: &str, thread_key: i64) -> Result<()>;
 
-    /// Keeps states that were derived after the threads were seen. A thread that changed meanwhile stays stale.
-    async fn put_run_states(&self, tenant: &str, derived: &[(SeenThread, RunState)]) -> Result<()>;
+    /// Keeps what was derived after the threads were seen. A thread that changed meanwhile stays stale. A first message is kept only where
+    /// the thread has no title yet.
+    async fn put_run_states(&self, tenant: &str, derived: &[Derived]) -> Result<()>;
 }
 
 /// Derives the states of threads.

@@ -92,9 +92,7 @@ impl Threads {
             return Ok(ThreadPage::default());
         }
         let is_by_state = query.is_by_state();
-        if is_by_state {
-            self.states.refresh_all(&caller.tenant).await?;
-        }
+        self.refresh_for(caller, &query).await?;
         query.busy_since = self.busy_since();
         let mut page = self.storage.list_threads(caller, &query).await?;
         // What was asked for by its state is shown in this state.
@@ -108,11 +106,21 @@ impl Threads {
     /// As [`Self::list`].
     pub async fn count(&self, caller: &Caller, mut query: ThreadQuery) -> Result<u64> {
         caller.require_listing(Action::Read)?;
-        if query.is_by_state() {
-            self.states.refresh_all(&caller.tenant).await?;
-        }
+        self.refresh_for(caller, &query).await?;
         query.busy_since = self.busy_since();
         self.storage.count_threads(caller, &query).await
+    }
+
+    /// Derives what a query looks at. Titles are derived with the states; those of too many threads are found a little later.
+    async fn refresh_for(&self, caller: &Caller, query: &ThreadQuery) -> Result<()> {
+        let is_by_state = query.is_by_state();
+        if !is_by_state && query.details.words.is_none() {
+            return Ok(());
+        }
+        match self.states.refresh_all(&caller.tenant).await {
+            Err(Error::ThreadsIndexing { .. }) if !is_by_state => Ok(()),
+            refreshed => refreshed,
+        }
     }
 
     /// Answers the thread, and whether it was made now.

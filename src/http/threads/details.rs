@@ -147,7 +147,7 @@ pub struct CreateThreadBody<'a> {
 #[schema(as = UpdateThread)]
 pub struct UpdateThreadBody<'a> {
     thread_id: Text,
-    /// At most 1,024 bytes; null takes it away.
+    /// At most 1,024 bytes; null takes it away, so that the thread shows the text in `metadata.title` or its first message.
     #[serde(default, deserialize_with = "title_change")]
     #[schema(value_type = Option<String>)]
     title: TitleChange,

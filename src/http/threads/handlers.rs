@@ -20,6 +20,7 @@ use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::alias::alias;
 use crate::domain::threads::storage::{CopyThread, DeleteThread};
 use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadPage, ThreadQuery, ThreadSort};
+use crate::domain::threads::title::TitleFrom;
 use crate::domain::time::rfc3339;
 use crate::http::Empty;
 use crate::http::checkpoints::commit::generation;
@@ -145,8 +146,11 @@ pub struct ThreadOut {
     assistant_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<String>,
+    /// What was set, else the text in `metadata.title`, else the first human text of the conversation. Absent: none of them is there.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title_from: Option<TitleFromOut>,
     /// What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`.
     #[schema(value_type = Exact<'static>)]
     metadata: ExactOut,
@@ -159,6 +163,26 @@ pub struct ThreadOut {
     /// Where a search asks for it, of threads with checkpoints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<PreviewOut>,
+}
+
+/// Where a title comes from.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = TitleFrom)]
+pub enum TitleFromOut {
+    Set,
+    Metadata,
+    FirstMessage,
+}
+
+impl From<TitleFrom> for TitleFromOut {
+    fn from(from: TitleFrom) -> Self {
+        match from {
+            TitleFrom::Set => Self::Set,
+            TitleFrom::Metadata => Self::Metadata,
+            TitleFrom::FirstMessage => Self::FirstMessage,
+        }
+    }
 }
 
 #[derive(Serialize, ToSchema)]
@@ -237,6 +261,8 @@ impl ThreadOut {
         let status = StatusParam::from(thread.run.status(busy_since));
         let state_updated_at = rfc3339(thread.state_updated_at());
         let metadata = ExactOut(Bytes::from(thread.shown_metadata()?));
+        let title = thread.details.shown_title();
+        let (title, title_from) = title.map(|(it, from)| (it.into_owned(), from.into())).unzip();
         Ok(Self {
             uuid: alias(&thread.thread_id),
             thread_id: thread.thread_id,
@@ -251,7 +277,8 @@ impl ThreadOut {
             graph_id: thread.graph_id,
             assistant_id: thread.assistant_id,
             user_id: thread.user_id,
-            title: thread.details.title,
+            title,
+            title_from,
             metadata,
             version: thread.details.version,
             status,

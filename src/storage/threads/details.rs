@@ -37,10 +37,13 @@ on conflict (tenant, thread_key) do update set version = excluded.version, docum
     projection = excluded.projection, has_marks = excluded.has_marks, title_folded = excluded.title_folded
 returning 1";
 
-/// $1 tenant, $2 thread key, $3 the time. Details change nothing of the run.
+/// $1 tenant, $2 thread key, $3 the time, $4 whether it has a title. Details change nothing of the run; a thread that has lost its title gets
+/// one when it is derived again.
 const TOUCH: &str = "
 update threads set updated_at = case when $3 > updated_at then $3 else updated_at + 1 end,
-    run_of = case when not is_stale then case when $3 > updated_at then $3 else updated_at + 1 end else run_of end
+    run_of = case when not is_stale then case when $3 > updated_at then $3 else updated_at + 1 end else run_of end,
+    is_stale = is_stale or ($4 = 0 and title_misses < 0),
+    title_misses = case when $4 <> 0 then -1 when title_misses < 0 then 0 else title_misses end
 where tenant = $1 and thread_key = $2";
 
 /// $1 tenant, $2 thread id.
@@ -48,12 +51,12 @@ const TAKE_TOMBSTONE: &str = "delete from thread_tombstones where tenant = $1 an
     returning generation, fence, owner";
 
 /// $1 tenant, $2 thread id, $3 and $4 its key and scope, $5 generation, $6 fence, $7 whether it has an owner, $8 the owner, $9 MAC or
-/// empty, $10 alias or empty. No row: another server made the thread at the same moment.
+/// empty, $10 alias or empty, $11 whether it has a title. No row: another server made the thread at the same moment.
 const INSERT_THREAD: &str = "
 insert into threads (tenant, thread_id, thread_key, scope_id, generation, fence, created_at, updated_at,
-    checkpoint_count, size_bytes, owner, mac, alias)
+    checkpoint_count, size_bytes, owner, mac, alias, title_misses)
 select $1, $2, $3, $4, $5, $6, n.now, n.now, 0, 0, case when $7 <> 0 then $8 end, case when length($9) > 0 then $9 end,
-    nullif($10, '')
+    nullif($10, ''), case when $11 <> 0 then -1 else 0 end
 from (select {now} as now) n where true
 on conflict (tenant, thread_id) do nothing
 returning 1";
@@ -135,7 +138,8 @@ async fn update<T: SessionEngine>(
         put_details(access, engine.dialect(), (thread.tenant, secret), ids, &after).await?;
     }
     let now = Clock::System.now();
-    access.rows(TOUCH, &[&key[..], &[now.into()]].concat()).await?;
+    let is_titled = after.shown_title().is_some();
+    access.rows(TOUCH, &[&key[..], &[now.into(), is_titled.into()]].concat()).await?;
     answers::keep(access, caller, asked, &(), now).await
 }
 
@@ -199,6 +203,7 @@ impl Creating<'_> {
             owner.unwrap_or_default().into(),
             mac,
             stored_alias(thread.thread_id).unwrap_or_default().as_str().into(),
+            details.shown_title().is_some().into(),
         ];
         let insert = engine.dialect().fill(INSERT_THREAD);
         if access.rows(&insert, &[&name[..], &row].concat()).await?.is_empty() {
@@ -245,7 +250,7 @@ pub async fn put_details(
     (thread_key, scope_id): (i64, i64),
     details: &Details,
 ) -> Result<()> {
-    if details.version == 0 {
+    if *details == Details::default() {
         return Ok(());
     }
     let row = DetailsRow::new(tenant, secret, scope_id, details)?;

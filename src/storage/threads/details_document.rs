@@ -1,6 +1,7 @@
 //! Seals and opens titles and metadata of threads, and makes the columns that searches look at.
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::content::cipher::AssociatedData;
@@ -11,6 +12,7 @@ use crate::domain::threads::details_filter::folded;
 use crate::domain::{Error, Result};
 use crate::storage::content::documents::{open_document, seal_document};
 use crate::storage::db::sql_row::SqlValue;
+use crate::storage::sessions::rows::Rows;
 use crate::storage::store::projection::project;
 
 /// What the sealed column holds.
@@ -18,6 +20,8 @@ use crate::storage::store::projection::project;
 struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    first_message: Option<String>,
     #[serde(borrow)]
     metadata: &'a RawValue,
 }
@@ -53,7 +57,7 @@ impl DetailsRow {
         if secret.cipher().is_none() {
             let parsed = exact_json::parse("metadata", details.metadata.as_bytes())?;
             (row.projection, row.has_marks) = project(tenant, &parsed);
-            row.title_folded = details.title.as_deref().map(folded).unwrap_or_default();
+            row.title_folded = details.shown_title().map(|it| folded(&it.0)).unwrap_or_default();
         }
         Ok(row)
     }
@@ -78,6 +82,14 @@ impl DetailsRow {
             && title.unwrap_or_default() == self.title_folded
     }
 
+    /// The row of a thread with this key, for [`PUT_FIRST`](super::first_messages).
+    pub fn push(self, thread_key: i64, rows: &mut Rows) {
+        let (start, length) = rows.bytes(&self.document);
+        let Self { version, projection, has_marks, title_folded, .. } = self;
+        let has_marks = i64::from(has_marks);
+        rows.push(json!([thread_key, version, start, length, projection, has_marks, title_folded]));
+    }
+
     /// Binds $3 to $7 of [`PUT`].
     pub fn cells(self) -> [SqlValue; 5] {
         [
@@ -97,7 +109,8 @@ pub fn details_at<R>(scope_id: i64, act: impl FnOnce(AssociatedData<'_>) -> R) -
 
 fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u8>> {
     let metadata = serde_json::from_str(&details.metadata).map_err(|_| damaged())?;
-    let document = Document { title: details.title.clone(), metadata };
+    let (title, first_message) = (details.title.clone(), details.first_message.clone());
+    let document = Document { title, first_message, metadata };
     let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
     Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())
 }
@@ -112,7 +125,8 @@ pub fn open(
 ) -> Result<Details> {
     let json = details_at(scope_id, |aad| open_document(secret, aad, document))?;
     let document: Document<'_> = serde_json::from_slice(&json).map_err(|_| damaged())?;
-    Ok(Details { version, title: document.title, metadata: document.metadata.get().to_owned() })
+    let Document { title, first_message, metadata } = document;
+    Ok(Details { version, title, metadata: metadata.get().to_owned(), first_message })
 }
 
 fn damaged() -> Error {

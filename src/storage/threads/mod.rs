@@ -4,6 +4,7 @@ mod aliases;
 mod derived_rows;
 pub mod details;
 pub mod details_document;
+mod first_messages;
 mod order;
 pub mod policies;
 pub mod policy_rows;

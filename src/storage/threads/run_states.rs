@@ -8,14 +8,15 @@ use serde_json::json;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::threads::run_state::{
-    RunState, RunStateStorage, SeenThread, StalePosition, StaleThread,
+    Derived, FirstMessage, RunState, RunStateStorage, SeenThread, StalePosition, StaleThread,
 };
 use crate::storage::db::access::{OWN_WORK, SqlRow};
 use crate::storage::sessions::SessionEngine;
 use crate::storage::threads::derived_rows::{PutDerived, limit_value, put_derived};
+use crate::storage::threads::first_messages::put_first_messages;
 use crate::storage::threads::thread_filter::SHOWN;
 
-const COLUMNS: &str = "tenant, thread_id, thread_key, updated_at, checkpoint_count, size_bytes";
+const COLUMNS: &str = "tenant, thread_id, thread_key, updated_at, checkpoint_count, size_bytes, cast(title_misses as bigint)";
 
 /// $1 tenant, $2 thread key, $3 limit.
 const LIST_STALE: &str = "
@@ -27,12 +28,13 @@ const PUT: &str = "
 with d as materialized (
     select cast(j.value ->> 0 as bigint) as thread_key, cast(j.value ->> 1 as bigint) as updated_at,
         cast(j.value ->> 2 as bigint) as checkpoint_count, cast(j.value ->> 3 as bigint) as size_bytes,
-        cast(j.value ->> 4 as integer) as state
+        cast(j.value ->> 4 as integer) as state, cast(j.value ->> 5 as integer) as misses
     {from_each}
 )
 update threads set run_state = d.state,
     run_at = case when d.updated_at > run_of and d.updated_at > run_at then d.updated_at else run_at end,
     run_of = d.updated_at,
+    title_misses = case when d.misses < 0 then -1 when title_misses < 0 then title_misses else title_misses + d.misses end,
     is_stale = not (threads.updated_at = d.updated_at and threads.checkpoint_count = d.checkpoint_count
         and threads.size_bytes = d.size_bytes)
 from d
@@ -100,7 +102,7 @@ impl<T: SessionEngine> RunStateStorage for T {
         );
         let binds = [tenant.into(), thread_id.into(), limit_value(limit)];
         let rows = self.read_rows(OWN_WORK, &text, &binds).await?;
-        let state = |row: &SqlRow| Ok((read(row)?, RunState::of_number(row.integer(6)?)));
+        let state = |row: &SqlRow| Ok((read(row)?, RunState::of_number(row.integer(7)?)));
         rows.iter().map(state).collect()
     }
 
@@ -122,14 +124,21 @@ impl<T: SessionEngine> RunStateStorage for T {
         self.write_rows(tenant, &self.dialect().fill(text), &binds).await.map(drop)
     }
 
-    /// One round trip; one more for each thread that is being written to.
-    async fn put_run_states(&self, tenant: &str, derived: &[(SeenThread, RunState)]) -> Result<()> {
+    /// One round trip; one more for each thread that is being written to, and five where there are first messages.
+    async fn put_run_states(&self, tenant: &str, derived: &[Derived]) -> Result<()> {
+        let titled = put_first_messages(self, tenant, derived).await?;
         let among = |free: &str| PUT.replace("{free}", free);
         let statement = PutDerived { free: among(FREE), any: among("") };
-        let row = |(seen, state): &(SeenThread, RunState)| {
-            let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = seen;
-            let row = json!([thread_key, updated_at, checkpoint_count, size_bytes, state.number()]);
-            (*thread_key, row)
+        let row = |Derived { seen, state, first_message }: &Derived| {
+            let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = *seen;
+            let misses = match first_message {
+                FirstMessage::Unread => 0,
+                FirstMessage::Absent => 1,
+                FirstMessage::Found(_) => -i64::from(titled.contains(&thread_key)),
+            };
+            let state = state.number();
+            let row = json!([thread_key, updated_at, checkpoint_count, size_bytes, state, misses]);
+            (thread_key, row)
         };
         put_derived(self, tenant, &statement, derived, row).await
     }
@@ -145,5 +154,6 @@ fn read(row: &SqlRow) -> Result<StaleThread> {
             checkpoint_count: row.integer(4)?,
             size_bytes: row.integer(5)?,
         },
+        title_misses: row.integer(6)?,
     })
 }

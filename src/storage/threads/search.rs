@@ -215,6 +215,7 @@ pub struct RunColumns {
     pub run_at: Micros,
     pub is_stale: bool,
     pub lease_expires_at: Option<Micros>,
+    pub title_misses: i64,
 }
 
 impl RunColumns {
@@ -225,6 +226,7 @@ impl RunColumns {
             changed_at: self.run_at,
             is_stale: self.is_stale,
             is_leased: self.lease_expires_at.is_some_and(|it| it > Clock::System.now()),
+            title_misses: self.title_misses,
         }
     }
 }
@@ -263,7 +265,7 @@ mod tests {
             graph_id: None,
             assistant_id: None,
             user_id: None,
-            details: Details { version: 1, title: None, metadata },
+            details: Details { version: 1, metadata, ..Details::default() },
             run: Run::default(),
         };
         FoundThread { thread, is_certain: false }

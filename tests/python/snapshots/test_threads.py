@@ -4,7 +4,8 @@ import asyncio
 from typing import Any, TypedDict
 
 import pytest
-from langgraph.graph import START, StateGraph
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from threadkeep import AsyncClient, Client
 from threadkeep.calls import ThreadPreview
@@ -90,6 +91,39 @@ def test_pages_and_the_asynchronous_client(server: Server, api_key: str) -> None
             assert (await client.threads.update("t0", title="x")).title == "x"
 
     asyncio.run(run())
+
+
+def test_a_conversation_has_its_first_message_as_its_title(client: Client, world: World) -> None:
+    titles: list[tuple[str | None, str | None]] = []
+
+    def look(thread_id: str) -> None:
+        thread = client.get_thread(thread_id)
+        assert thread is not None
+        titles.append((thread.title, thread.title_from))
+
+    def answer(_: MessagesState) -> dict[str, Any]:
+        look("talk")
+        return {"messages": [AIMessage("Take the train.")]}
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("answer", answer)
+    builder.add_edge(START, "answer")
+    graph = builder.compile(checkpointer=world.saver())
+    graph.invoke({"messages": [HumanMessage(" How to get\nto Rome?")]}, config("talk"))
+    graph.invoke({"messages": [("user", "And back?")]}, config("talk"))
+    look("talk")
+    # What stops before its first step has only the input.
+    graph.invoke({"messages": "A plan"}, config("plan"), interrupt_before=["answer"])
+    look("plan")
+    assert titles == [
+        *[("How to get to Rome?", "first_message")] * 3,
+        ("A plan", "first_message"),
+    ]
+    found = client.threads.search(q="to rome")
+    assert [it.thread_id for it in found.threads] == ["talk"]
+    assert client.threads.update("talk", title="Rome").title_from == "set"
+    back = client.threads.update("talk", title=None)
+    assert (back.title, back.title_from) == ("How to get to Rome?", "first_message")
 
 
 def test_the_status_follows_the_graph(client: Client, world: World) -> None:

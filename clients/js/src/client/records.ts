@@ -52,6 +52,7 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   assistant_id: optionalText,
   user_id: optionalText,
   title: optionalText,
+  title_from: (raw, name) => optionalText(raw, name) as TitleFrom | undefined,
   metadata: (raw, name) => (raw[name] === undefined ? {} : json(raw, name)) as Metadata,
   version: (raw, name) => optionalNumber(raw, name) ?? 0,
   // Servers of earlier releases send none of these.
@@ -61,6 +62,9 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   preview: optionalNested(threadPreview),
   uuid: optionalText,
 });
+
+/** Where a title comes from: it was set, is the text in `metadata.title`, or the first human text of the conversation. */
+export type TitleFrom = Schemas["TitleFrom"];
 
 /** The metadata that callers set on a thread, and `graph_id`, `assistant_id` and `user_id` from the metadata of its checkpoints. */
 export type Metadata = Record<string, unknown>;

@@ -5403,7 +5403,9 @@ export interface components {
             state_updated_at: string;
             status: components["schemas"]["ThreadStatus"];
             thread_id: string;
+            /** @description What was set, else the text in `metadata.title`, else the first human text of the conversation. Absent: none of them is there. */
             title?: string | null;
+            title_from?: components["schemas"]["TitleFrom"] | null;
             /** Format: date-time */
             updated_at: string;
             user_id?: string | null;
@@ -5495,6 +5497,11 @@ export interface components {
             /** Format: int64 */
             writes: number;
         };
+        /**
+         * @description Where a title comes from.
+         * @enum {string}
+         */
+        TitleFrom: "set" | "metadata" | "first_message";
         UpdatedThread: {
             thread: components["schemas"]["Thread"];
         };
@@ -5508,7 +5515,7 @@ export interface components {
             /** @description True: no other field stays. Default false. */
             replace_metadata?: boolean | null;
             thread_id: string;
-            /** @description At most 1,024 bytes; null takes it away. */
+            /** @description At most 1,024 bytes; null takes it away, so that the thread shows the text in `metadata.title` or its first message. */
             title?: string | null;
         };
         Upload: {

@@ -23,6 +23,7 @@ Sort = Literal["created", "updated", "state_updated", "status", "thread_id"]
 Order = Literal["asc", "desc"]
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
 ThreadPart = Literal["preview"]
+TitleFrom = Literal["set", "metadata", "first_message"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ class Thread:
     assistant_id: str | None = None
     user_id: str | None = None
     title: str | None = None
+    """What was set, else the text in `metadata["title"]`, else the first human text."""
+    title_from: TitleFrom | None = None
+    """Where the title comes from. None without a title, or from a server that does not say."""
     metadata: dict[str, Any] = field(default_factory=dict)
     """What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and
     `user_id`."""

@@ -164,8 +164,8 @@ class Threads:
         """Change title and metadata; the thread as it is then.
 
         Fields of `metadata` take the place of those of the same names, the others stay; with
-        `replace_metadata` none stays. A title of None goes. Raises NotFoundError, and
-        VersionConflictError where the thread's `version` is not `if_version`.
+        `replace_metadata` none stays. A title of None goes, and the derived one shows. Raises
+        NotFoundError, and VersionConflictError where the thread's `version` is not `if_version`.
         """
         body = update_body(thread_id, title, metadata, replace_metadata, if_version)
         return calls.thread_of(self._write(UPDATE, body).get("thread"))

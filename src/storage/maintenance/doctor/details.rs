@@ -54,8 +54,9 @@ impl TenantScan<'_> {
             let key = [self.name(), row.integer(0)?.into()];
             let mut access = self.engine.begin_write().await?;
             // A change since then has written all of it anew.
-            let same = "select 1 from thread_details where tenant = $1 and thread_key = $2 and version = $3 {lock}";
-            let binds = [&key[..], &[SqlValue::Integer(version)]].concat();
+            let same = "select 1 from thread_details where tenant = $1 and thread_key = $2 and version = $3 and document = $4 {lock}";
+            let same_row = [SqlValue::Integer(version), sealed.into()];
+            let binds = [&key[..], &same_row].concat();
             if !access.rows(&self.dialect.fill(same), &binds).await?.is_empty() {
                 let binds = [&key[..], &expected.cells()].concat();
                 access.rows(&self.dialect.fill(PUT), &binds).await?;

@@ -19,7 +19,8 @@ use crate::storage::threads::status_conditions;
 use crate::storage::threads::thread_filter::{ThreadFilter, end};
 
 pub(super) const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
-     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac, run_state, run_at, is_stale, lease_expires_at";
+     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac, run_state, run_at, is_stale, lease_expires_at, \
+     title_misses";
 
 /// The number of the first bind of a condition on details.
 const FIRST_FILTER_BIND: usize = 24;

@@ -85,7 +85,8 @@ where o.tenant = $1 and o.thread_id = $2
 on conflict (tenant, thread_id) do update set thread_key = excluded.thread_key,
     scope_id = excluded.scope_id, mac = excluded.mac, updated_at = excluded.updated_at, last_step = excluded.last_step,
     checkpoint_count = excluded.checkpoint_count, size_bytes = excluded.size_bytes,
-    graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, user_id = excluded.user_id
+    graph_id = excluded.graph_id, assistant_id = excluded.assistant_id, user_id = excluded.user_id,
+    title_misses = excluded.title_misses
 ";
 
 impl PostgresStorage {

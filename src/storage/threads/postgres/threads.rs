@@ -177,6 +177,7 @@ fn read_found(
             run_at: row.get("run_at"),
             is_stale: row.get("is_stale"),
             lease_expires_at: row.get("lease_expires_at"),
+            title_misses: row.get::<i16, _>("title_misses").into(),
         }
         .read(),
     };

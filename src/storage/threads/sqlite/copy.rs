@@ -261,7 +261,7 @@ where true
 on conflict (tenant, thread_id) do update set
     thread_key = excluded.thread_key, scope_id = excluded.scope_id, mac = excluded.mac, updated_at = excluded.updated_at,
     last_step = excluded.last_step, graph_id = excluded.graph_id,
-    assistant_id = excluded.assistant_id, user_id = excluded.user_id;
+    assistant_id = excluded.assistant_id, user_id = excluded.user_id, title_misses = excluded.title_misses;
 insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $2);
 delete from garbage where tenant = $1 and thread_key = $3";
 

@@ -22,7 +22,7 @@ use crate::storage::tokens::owner_macs::OwnerRow;
 pub(super) const COLUMNS: &str =
     "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes,
     generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac, run_state,
-    run_at, is_stale, lease_expires_at";
+    run_at, is_stale, lease_expires_at, title_misses";
 
 /// Joins the details `d` of a thread `t`. $1 tenant.
 const PROBE_DETAILS: &str = "thread_details d on d.tenant = $1 and d.thread_key = t.thread_key";
@@ -134,6 +134,7 @@ fn read(
             run_at: row.try_get("run_at")?,
             is_stale: row.try_get("is_stale")?,
             lease_expires_at: row.try_get("lease_expires_at")?,
+            title_misses: row.try_get("title_misses")?,
         }
         .read(),
     };
