@@ -5,6 +5,7 @@ pub mod artifacts;
 mod readiness;
 pub mod values;
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::auth::tokens::Tokens;
 use crate::decode::run_state::READ_STATE;
 use crate::domain::Result;
 use crate::domain::agentrail::OtherUser;
+use crate::domain::checkpoints::channel_rule::ChannelRule;
 use crate::domain::checkpoints::group_commit::GroupCommit;
 use crate::domain::checkpoints::run_states::{DerivedRunStates, RunStateSweeper};
 use crate::domain::checkpoints::service::Checkpoints;
@@ -33,6 +35,7 @@ use crate::domain::files::{Files, MEMORY_BYTES};
 use crate::domain::scheduling::background_tasks;
 use crate::domain::scheduling::open_streams::OpenStreams;
 use crate::domain::scheduling::shares::{Shares, Sizes};
+use crate::domain::scheduling::turns::Turns;
 use crate::domain::scheduling::write_health::WriteHealth;
 use crate::domain::sessions::commit::SessionCommit;
 use crate::domain::sessions::service::Sessions;
@@ -83,6 +86,8 @@ pub struct App {
     pub browsers: Browsers,
     pub agentrail_other_user: OtherUser,
     pub agent_server: AgentServer,
+    /// Of updates of the state of one thread.
+    pub state_update_turns: Turns,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
     pub streams: Arc<OpenStreams>,
@@ -150,6 +155,8 @@ pub struct AgentServer {
     /// Graphs that have an assistant though no thread names them.
     pub assistants: Vec<String>,
     pub default_graph: Option<DefaultGraph>,
+    /// Channels that updates of states may write to, with what each makes of a value.
+    pub state_update_channels: Arc<HashMap<String, ChannelRule>>,
 }
 
 /// What pages of other origins have to do with this server.
@@ -198,8 +205,7 @@ impl App {
         let settings_of = NamespaceSettings::load(of_noun(), time());
         let namespace_settings = Arc::new(settings_of.await?);
         let walks = WordWalks::new(of_noun(), Arc::clone(&namespace_settings), time());
-        let refusals = Refusals::new(of_noun(), time(), settings.audit_keep_days);
-        let refusals = Arc::new(refusals);
+        let refusals = Arc::new(Refusals::new(of_noun(), time(), settings.audit_keep_days));
         let wake = Arc::new(Notify::new());
         let sweeper = Sweeper::new(of_noun(), time(), retention_interval, Arc::clone(&wake));
         let (threads, upkeep) = threads(&storage, &clock, &quotas, busy_for);
@@ -248,6 +254,7 @@ impl App {
             browsers,
             agentrail_other_user,
             agent_server,
+            state_update_turns: Turns::default(),
             items,
             sessions: Sessions::new(
                 of_noun(),

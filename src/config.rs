@@ -17,7 +17,7 @@ use ipnet::IpNet;
 pub use self::administration::{
     Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Tenants, Token,
 };
-pub use self::agent_server::AgentServer;
+pub use self::agent_server::{AgentServer, ChannelRule};
 pub use self::browsers::Browsers;
 pub use self::embeddings::EmbeddingsEndpoint;
 pub use self::stopping::Stopping;

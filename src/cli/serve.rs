@@ -17,6 +17,7 @@ use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Outside, Settings
 use crate::auth::issuers::Issuers;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::agentrail::OtherUser;
+use crate::domain::checkpoints::channel_rule::ChannelRule;
 use crate::domain::clock::Clock;
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
@@ -125,10 +126,21 @@ async fn listeners(serve: &Serve) -> Result<(TcpListener, Option<TcpListener>)> 
 
 fn agent_server(config: &config::AgentServer) -> Result<AgentServer> {
     names::at_most("assistants", config.assistants.len(), LIMITS.list_rows_max)?;
+    let channels = config.state_update_channels.iter();
+    names::at_most("state-update-channels", channels.len(), LIMITS.channels_max)?;
+    let with_rule = |(name, rule): &(String, config::ChannelRule)| {
+        let rule = match rule {
+            config::ChannelRule::Last => ChannelRule::Last,
+            config::ChannelRule::Messages => ChannelRule::Messages,
+            config::ChannelRule::Merge => ChannelRule::Merge,
+        };
+        (name.clone(), rule)
+    };
     Ok(AgentServer {
         is_off: config.no_agent_server,
         assistants: config.assistants.clone(),
         default_graph: config.default_graph_id.clone().map(DefaultGraph::new),
+        state_update_channels: Arc::new(channels.map(with_rule).collect()),
     })
 }
 

@@ -106,7 +106,7 @@ fn is_removal(message: &Json) -> bool {
 }
 
 /// `[role, content]`.
-fn pair(value: &Json) -> Option<(&str, &Json)> {
+pub fn pair(value: &Json) -> Option<(&str, &Json)> {
     match value.as_list()? {
         [Json::Text(role), content] => Some((role, content)),
         _ => None,

@@ -16,6 +16,7 @@ mod replay;
 pub mod run_state;
 mod shown;
 pub mod state;
+pub mod state_update;
 mod task_ids;
 pub mod tasks;
 mod text;
@@ -26,8 +27,8 @@ mod tests;
 
 use crate::domain::checkpoints::checkpoint::{EMPTY, Value};
 
-pub use self::json::read_text;
-pub use self::shown::{Budget, Json, Unreadable};
+pub use self::json::{read_text, read_value};
+pub use self::shown::{Budget, Fields, Json, Unreadable};
 
 const OPAQUE: &str = "$opaque";
 

@@ -75,6 +75,40 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The entries of the list that is all there is: as they are shown, and their bytes.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn raw_items(mut self, budget: &mut Budget) -> Result<Vec<(Json, Vec<u8>)>, Unreadable> {
+        let length = self.list_length()?;
+        let mut items = Vec::new();
+        for _ in 0..length {
+            let from = self.rest;
+            let shown = self.value(budget, 1)?;
+            items.push((shown, from[..from.len() - self.rest.len()].to_vec()));
+        }
+        self.end()?;
+        Ok(items)
+    }
+
+    /// The fields of the map that is all there is: names as they are shown, and the bytes of each name with its value.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn raw_fields(mut self, budget: &mut Budget) -> Result<Vec<(String, Vec<u8>)>, Unreadable> {
+        let Item::Map(length) = self.item()? else { return Err(Unreadable::Malformed) };
+        let mut fields = Vec::new();
+        for _ in 0..length {
+            budget.take_field()?;
+            let from = self.rest;
+            let name = self.name(budget, 1)?;
+            self.value(budget, 1)?;
+            fields.push((name, from[..from.len() - self.rest.len()].to_vec()));
+        }
+        self.end()?;
+        Ok(fields)
+    }
+
     /// # Errors
     /// `Malformed` when no text stands here.
     pub fn text(&mut self) -> Result<&'a str, Unreadable> {

@@ -5,11 +5,11 @@ use super::Budget;
 use super::first_message::{first_message, first_message_bytes};
 use super::json;
 use super::shown::Json;
-use super::state::tasks_of;
-use super::tasks::{ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME, START, Write};
+use super::state::{starts_tasks, tasks_of};
+use super::tasks::{ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME, Write};
 use super::tasks::{is_output, join};
 use super::values::channels;
-use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, PendingWrite, View};
+use crate::domain::checkpoints::checkpoint::{PendingWrite, View};
 use crate::domain::checkpoints::run_states::ReadState;
 use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::limits::LIMITS;
@@ -107,11 +107,4 @@ fn without_value(write: &PendingWrite) -> Write {
         tag: String::new(),
         value: Json::Null,
     }
-}
-
-fn starts_tasks(channel: &str) -> bool {
-    channel == START
-        || channel == PENDING_SENDS
-        || channel.starts_with("branch:to:")
-        || channel.starts_with("join:")
 }

@@ -3,7 +3,7 @@
 
 use super::shown::{Budget, Json, Unreadable};
 use super::task_ids::Language;
-use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, is_output, join};
+use super::tasks::{Interrupt, NULL_TASK, START, Step, Task, Write, is_output, join};
 use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
 use super::{json, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value, View};
@@ -80,6 +80,14 @@ pub(super) fn tasks_of(
         sends: &sends,
     };
     step.tasks()
+}
+
+/// Channels whose values make tasks.
+pub(super) fn starts_tasks(channel: &str) -> bool {
+    channel == START
+        || channel == PENDING_SENDS
+        || channel.starts_with("branch:to:")
+        || channel.starts_with("join:")
 }
 
 /// Channels that are the graph's own affair.
@@ -177,7 +185,7 @@ fn without_arguments(send: &Json) -> Json {
 }
 
 /// Python's versions are texts; where they are numbers, its codec tells.
-fn language(view: &View, skeleton: &Json) -> Language {
+pub(super) fn language(view: &View, skeleton: &Json) -> Language {
     let v = integer(skeleton.get("v")).unwrap_or(FORMAT);
     let has_texts = match skeleton.get("channel_versions") {
         Some(Json::Object(versions)) => versions.iter().any(|(_, it)| it.as_text().is_some()),

@@ -36,6 +36,8 @@ pub struct Task {
     pub id: Option<String>,
     pub name: String,
     pub path: Json,
+    /// Channels that the node waits for, as far as they count here; none of what was sent.
+    pub triggers: Vec<String>,
     pub error: Option<Json>,
     pub interrupts: Vec<Interrupt>,
     /// None until it has run to its end.
@@ -68,7 +70,7 @@ impl Step<'_> {
         let name = send.get("node")?.as_text()?;
         // LangGraph.js has the last part since 1.7, and nothing stored tells which version wrote.
         let path = vec![Json::text(PUSH), Json::of(at as u64), Json::Bool(false)];
-        Some(self.task(name, &[PUSH.to_owned(), at.to_string()], path))
+        Some(self.task(name, &[PUSH.to_owned(), at.to_string()], path, Vec::new()))
     }
 
     fn pulled(&self, name: &str, by: &str) -> Task {
@@ -76,17 +78,19 @@ impl Step<'_> {
             Language::JavaScript => vec![by.to_owned()],
             Language::Python { .. } => self.triggers(name),
         };
+        let own = triggers.clone();
         triggers.insert(0, PULL.to_owned());
-        self.task(name, &triggers, vec![Json::text(PULL), Json::text(name)])
+        self.task(name, &triggers, vec![Json::text(PULL), Json::text(name)], own)
     }
 
-    fn task(&self, name: &str, tail: &[String], path: Vec<Json>) -> Task {
+    fn task(&self, name: &str, tail: &[String], path: Vec<Json>, triggers: Vec<String>) -> Task {
         let (checkpoint_id, checkpoint_ns) = (self.checkpoint_id, self.checkpoint_ns);
         let named = Named { checkpoint_id, checkpoint_ns, step: self.number, name, tail };
         Task {
             id: task_id(self.language, &named),
             name: name.to_owned(),
             path: Json::List(path),
+            triggers,
             error: None,
             interrupts: Vec::new(),
             result: None,
@@ -128,16 +132,27 @@ impl Step<'_> {
     }
 }
 
+/// Of a deferred node: its value, and whether everything else has run.
+pub(super) fn deferred(value: &Json) -> Option<(&Json, bool)> {
+    match value.as_list()? {
+        [value, Json::Bool(is_finished)] => Some((value, *is_finished)),
+        _ => None,
+    }
+}
+
+/// The deferred node that runs as soon as nothing else does.
+pub(super) fn waiting_node<'a>(channel: &'a str, value: &Json) -> Option<&'a str> {
+    let (value, is_finished) = deferred(value)?;
+    let finished = Json::List(vec![value.clone(), Json::Bool(true)]);
+    if is_finished { None } else { ready_node(channel, &finished) }
+}
+
 /// The node for which a channel with this value is a reason to run.
-fn ready_node<'a>(channel: &'a str, value: &Json) -> Option<&'a str> {
+pub(super) fn ready_node<'a>(channel: &'a str, value: &Json) -> Option<&'a str> {
     if channel == START {
         return Some(START);
     }
-    let (value, is_finished) = match value.as_list() {
-        // Of a deferred node: whether everything else has run.
-        Some([value, Json::Bool(is_finished)]) => (value, *is_finished),
-        _ => (value, true),
-    };
+    let (value, is_finished) = deferred(value).unwrap_or((value, true));
     if let Some(node) = channel.strip_prefix("branch:to:") {
         return Some(node).filter(|_| is_finished);
     }

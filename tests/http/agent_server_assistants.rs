@@ -100,7 +100,7 @@ async fn an_assistant_is_found_by_its_id_or_its_graph_and_only_the_graph_knows_t
 async fn a_server_is_told_of_graphs_that_no_thread_names() {
     let assistants = vec!["agent".to_owned(), "told".to_owned()];
     let default_graph = Some(DefaultGraph::new("usual".into()));
-    let agent_server = AgentServer { is_off: false, assistants, default_graph };
+    let agent_server = AgentServer { assistants, default_graph, ..AgentServer::default() };
     let it = World::serving(Outside { agent_server, ..Outside::default() }).await;
     let search = async |path: &str, body: Value| send(&it, "POST", path, &body).await.ok().json();
     let by_name = json!({"sort_by": "name", "sort_order": "asc"});

@@ -12,6 +12,8 @@ mod agent_server_events;
 mod agent_server_states;
 mod agent_server_store;
 mod agent_server_threads;
+mod agent_server_updates;
+mod agent_server_values;
 mod agentrail;
 mod answers;
 mod archives;

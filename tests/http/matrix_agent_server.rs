@@ -158,7 +158,8 @@ async fn what_would_run_a_graph_is_refused_and_tells_nothing_of_foreign_threads(
         let is_of_assistant = route.path.starts_with("/assistants/");
         let is_of_run = route.path.contains("{run_id}") || route.path == "/runs/cancel";
         let own = match route.operation.as_str() {
-            "agent_server_update_state" => (400, "bad_request"),
+            // Somebody has the lease of the thread.
+            "agent_server_update_state" => (409, "lease_held"),
             _ if is_of_assistant => (404, "assistant_not_found"),
             _ if is_of_run => (404, "run_not_found"),
             _ => (422, "needs_graph"),

@@ -1,6 +1,7 @@
 //! Defines checkpoints, their values and writes, and runs the calls on them. Commits go through one queue.
 
 pub mod batch;
+pub mod channel_rule;
 pub mod checkpoint;
 pub mod group_commit;
 pub mod history;

@@ -17,6 +17,7 @@ pub mod shown_ids;
 pub mod state;
 pub mod state_update;
 mod state_view;
+mod state_writer;
 pub mod store;
 pub mod store_search;
 mod subgraphs;
