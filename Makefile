@@ -6,7 +6,7 @@ SOAK := FUZZ_SECONDS=7200 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=3
 
 .PHONY: run test check matrix demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
 	setup setup-system setup-python setup-weights setup-node setup-postgres setup-object-store setup-chromium \
-	setup-newest-python setup-newest-node setup-openapi setup-docs
+	setup-newest-python setup-newest-node setup-openapi setup-dev-server setup-docs
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
@@ -76,7 +76,7 @@ setup-python: setup-system
 # Both are fetched with the pip of that environment.
 setup-postgres setup-weights: setup-python
 
-setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-docs: setup-system
+setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-dev-server setup-docs: setup-system
 	tests/setup/$(subst -,_,$(@:setup-%=%)).sh
 
-setup: setup-python setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-docs
+setup: setup-python setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-dev-server setup-docs

@@ -289,6 +289,9 @@ def environment() -> dict[str, str]:
     if "THREADKEEP_TEST_OPENAPI_BIN" not in env:
         script = [ROOT / "tests" / "setup" / "openapi.sh"]
         env["THREADKEEP_TEST_OPENAPI_BIN"] = subprocess.check_output(script, text=True).strip()
+    if "THREADKEEP_TEST_DEV_SERVER_BIN" not in env:
+        script = [ROOT / "tests" / "setup" / "dev_server.sh"]
+        env["THREADKEEP_TEST_DEV_SERVER_BIN"] = subprocess.check_output(script, text=True).strip()
     if "THREADKEEP_TEST_WEIGHTS" not in env:
         script = [ROOT / "tests" / "setup" / "weights.sh"]
         env["THREADKEEP_TEST_WEIGHTS"] = subprocess.check_output(script, text=True).strip()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::http::HeaderValue;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -172,7 +173,9 @@ pub async fn cancel_all(_call: PlainCall) -> Answer {
     responses((status = 200, description = "None", body = Vec<AgentServerRun>, example = json!([]))),
 )]
 pub async fn search_crons(call: PlainCall) -> Answer {
-    call.reply.with(&[(); 0])
+    let mut answer = call.reply.with(&[(); 0])?;
+    answer.headers_mut().insert("x-pagination-total", HeaderValue::from(0));
+    Ok(answer)
 }
 
 /// Count runs by the clock

@@ -1,0 +1,35 @@
+"""Where threadkeep answers otherwise than the development server, each with its reason.
+
+A pattern is held against `name of the call: place in the answer`; `*` stands for any text, `[[]` for a bracket.
+"""
+
+KNOWN: dict[str, str] = {
+    "GET /ok: .body.services": "there are none",
+    "GET /info: .body.flags.crons": "threadkeep starts no runs",
+    "GET /info: .body.flags.langsmith*": "nothing is sent to LangSmith",
+    "GET /info: .body.langgraph_py_version": "no LangGraph runs here",
+    "GET /info: .body.metadata": "its deployed servers have it",
+    "GET /info: .body.threadkeep": "tells clients with whom they speak",
+    "*.error": "always there; officially only after the first run",
+    "*.interrupts": "always there; officially only after the first run",
+    "POST /threads {'thread_id': 'no-uuid'}: .status": "any text is an id of a thread",
+    "POST /threads/search {'ids': [[]'no-uuid']}: .status": "any text is an id of a thread",
+    "POST /threads/search {'status': None*: .status": "null is as good as absent",
+    "POST /threads {'ttl': {'ttl': -1}}: .status": "what cannot be is refused",
+    "history *.values.messages": "a reducer channel that nothing was written to is not stored",
+    "state at a checkpoint: .body.checkpoint.checkpoint_ns": "always there; officially as the caller named it",
+    "the same with subgraphs: .body.checkpoint.checkpoint_ns": "always there; officially as the caller named it",
+    "state at an absent checkpoint: .body.checkpoint*": "nothing is there; officially what was asked for",
+    "state at no checkpoint: .body.checkpoint*": "nothing is there; officially what was asked for",
+    "history before: .status": "an id alone is understood",
+    "history before a map: .status": "officially a fault of the server",
+    "PATCH of a state: .allow": "POST is allowed there, too",
+    "POST /store/items/search {}: .status": "officially a fault of the server",
+    "POST /store/items/search {'namespace_prefix': [[]*: .body.items*": "newest change first, as PostgresStore has it",
+    "POST /store/items/search *'limit': 0}: .status": "a page has at least one row",
+    "POST /assistants/search {'graph_id': 'none'}: .status": "graphs are known by threads alone: a new one has none yet",
+    "POST /threads/prune *'keep_latest'}: .status": "its development server does not have it",
+    "history after a prune: *": "its development server does not prune so",
+    "copy: .body.config.configurable": "a copy shows at once what is in it",
+    "copy: .body.values": "a copy shows at once what is in it",
+}
