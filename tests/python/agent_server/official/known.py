@@ -32,4 +32,6 @@ KNOWN: dict[str, str] = {
     "history after a prune: *": "its development server does not prune so",
     "copy: .body.config.configurable": "a copy shows at once what is in it",
     "copy: .body.values": "a copy shows at once what is in it",
+    "copy: .body.status": "the copy stands as what is in it says",
+    "update as a node: .status": "what follows from a node is known to the graph alone",
 }

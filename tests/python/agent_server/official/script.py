@@ -222,6 +222,26 @@ def places() -> list[Step]:
     ]
 
 
+def updates() -> list[Step]:
+    """Of states: those that threadkeep makes without the graph, and one that it leaves to it."""
+    copied, cleared = f"/threads/{A}", f"/threads/{B}"
+    fork = {"values": None, "as_node": "__copy__", "checkpoint": {"checkpoint_id": "{A1}"}}
+    return [
+        post(f"{copied}/state", fork, "copy of a checkpoint"),
+        get(f"{copied}/state", "state after a copy"),
+        get(f"{copied}/history?limit=2", "history after a copy"),
+        post(
+            f"{cleared}/state", {"values": None, "as_node": "__end__"}, "end of a thread that asks"
+        ),
+        get(f"{cleared}/state", "state after its end"),
+        get(f"{cleared}/history?limit=2", "history after its end"),
+        get(cleared, "thread after its end"),
+        post(
+            f"{copied}/state", {"values": {"title": "x"}, "as_node": "answer"}, "update as a node"
+        ),
+    ]
+
+
 def ends() -> list[Step]:
     return [
         post(f"/threads/{NONE}/copy", None, "copy of an absent thread"),
@@ -312,4 +332,4 @@ def others() -> list[Step]:
 
 
 def script() -> list[Step]:
-    return [*meta(), *threads(), *searches(), *states(), *store(), *others(), *ends()]
+    return [*meta(), *threads(), *searches(), *states(), *store(), *others(), *updates(), *ends()]
