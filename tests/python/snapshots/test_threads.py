@@ -14,6 +14,7 @@ from threadkeep.errors import InvalidError, NotFoundError, TooLargeError, Versio
 from snapshots.world import World, config
 from support.proxy import Proxy
 from support.server import Server
+from support.waiting import wait_until
 
 ODD: dict[str, Any] = {"n": 1.0, "big": 2**70, "none": None, "list": [1, {"a": True}], "ü": "\x00"}
 
@@ -97,7 +98,8 @@ def test_a_conversation_has_its_first_message_as_its_title(client: Client, world
     titles: list[tuple[str | None, str | None]] = []
 
     def look(thread_id: str) -> None:
-        thread = client.get_thread(thread_id)
+        # The saver stores the input while the first node runs already.
+        thread = wait_until(lambda: client.get_thread(thread_id), "the thread")
         assert thread is not None
         titles.append((thread.title, thread.title_from))
 
