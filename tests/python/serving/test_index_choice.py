@@ -18,8 +18,9 @@ THREADS = 60
 TABLES = ("threads", "scopes", "items", "sessions")
 # So much the batches of two runs may differ: background work shares them out in another way.
 TIMES_MAX = 1.1
-# Below it a difference is one call, not a way to find rows.
-ROWS_FREE = 3 * THREADS // 10
+# Below it a difference is no way to find rows, which would be 30 for each thread: what derives states in the background reads each some times,
+# or not before the server stops.
+ROWS_FREE = 4 * THREADS
 
 
 @pytest.fixture
