@@ -204,3 +204,13 @@ fn integer(value: Option<&Json>) -> Option<i64> {
         _ => None,
     }
 }
+
+/// The checkpoints above one of a subgraph, by namespace, and itself. None outside of subgraphs.
+pub fn checkpoint_map(metadata: &Json, ns: &str, id: &str) -> Option<Json> {
+    let Some(Json::Object(parents)) = metadata.get("parents") else { return None };
+    if parents.is_empty() {
+        return None;
+    }
+    let above = parents.iter().filter(|(name, _)| name != ns).cloned();
+    Some(Json::Object(above.chain([(ns.to_owned(), Json::text(id))]).collect()))
+}

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::Planning;
-use super::start::Start;
+use super::start::{Start, set_field};
 use super::versions::Versions;
 use crate::decode::shown::{Fields, Json};
 use crate::domain::checkpoints::checkpoint::{CheckpointPut, EMPTY, NewValue, Value};
@@ -60,10 +60,7 @@ impl Draft {
         });
         let Json::Object(entry) = &mut self.versions_seen[place].1 else { return };
         for (channel, version) in seen {
-            match entry.iter_mut().find(|(name, _)| *name == channel) {
-                Some((_, it)) => *it = version,
-                None => entry.push((channel, version)),
-            }
+            set_field(entry, &channel, version);
         }
     }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::checkpoint::Draft;
 use super::counters::{COUNTERS, after_step};
-use super::start::{Start, fields};
+use super::start::{Start, fields, set_field};
 use super::versions::next;
 use super::{Planning, needs_graph};
 use crate::decode::shown::{Fields, Json};
@@ -62,21 +62,14 @@ fn require_nothing_written(start: &Start<'_>) -> Planning<()> {
 
 /// Python names what it keeps, JavaScript keeps everything.
 fn metadata(start: &Start<'_>) -> Fields {
-    let own = [
-        ("source".to_owned(), Json::text("update")),
-        ("step".to_owned(), Json::Int(start.step.saturating_add(1))),
-        ("parents".to_owned(), start.parents()),
-    ];
+    let own = start.next_metadata("update");
     if start.is_python {
         let counters = after_step(start, &[]);
         return own.into_iter().chain(counters.map(|it| (COUNTERS.to_owned(), it))).collect();
     }
     let mut kept = fields(Some(&start.metadata));
     for (name, value) in own {
-        match kept.iter_mut().find(|(it, _)| *it == name) {
-            Some((_, it)) => *it = value,
-            None => kept.push((name, value)),
-        }
+        set_field(&mut kept, &name, value);
     }
     kept
 }

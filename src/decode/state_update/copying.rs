@@ -5,7 +5,6 @@ use super::counters::COUNTERS;
 use super::start::Start;
 use super::{Planning, needs_graph};
 use crate::decode::is_present;
-use crate::decode::shown::{Fields, Json};
 use crate::domain::checkpoints::checkpoint::Value;
 
 /// Beside the original: with its content, and the same parent.
@@ -18,11 +17,7 @@ pub fn copy(start: &Start<'_>) -> Planning<Draft> {
             "the history of the checkpoint was pruned, and the copy would lack its delta channels",
         );
     }
-    let mut metadata: Fields = vec![
-        ("source".to_owned(), Json::text("fork")),
-        ("step".to_owned(), Json::Int(start.step.saturating_add(1))),
-        ("parents".to_owned(), start.parents()),
-    ];
+    let mut metadata = start.next_metadata("fork");
     let counters = start.metadata.get(COUNTERS).filter(|_| start.is_python);
     metadata.extend(counters.map(|it| (COUNTERS.to_owned(), it.clone())));
     let mut copy = Draft::behind(start, start.next_id(start.step)?, metadata);

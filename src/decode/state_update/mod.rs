@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::shown::{Budget, Fields, Json};
+use super::state::checkpoint_map;
 use crate::domain::checkpoints::checkpoint::{Commit, Op, View};
 use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::clock::{Micros, random_hex};
@@ -100,7 +101,7 @@ pub fn plan(
         }
     };
     let checkpoint_id = drafted.id.clone();
-    let checkpoint_map = start.checkpoint_map(&checkpoint_id);
+    let checkpoint_map = checkpoint_map(&start.metadata, &start.view.ns, &checkpoint_id);
     let put = Op::Checkpoint(drafted.into_put(&start)?);
     let commit = commit(thread_id, stored.base, writes.into_iter().chain([put]).collect())?;
     Ok(Planned { commit, checkpoint_id, checkpoint_map })

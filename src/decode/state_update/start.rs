@@ -96,20 +96,14 @@ impl<'a> Start<'a> {
         self.view.id == self.newest_id
     }
 
-    /// What a maker of checkpoints repeats in the metadata of the next one.
-    pub fn parents(&self) -> Json {
-        self.metadata.get("parents").cloned().unwrap_or(Json::Object(Vec::new()))
-    }
-
-    /// As clients are told of a checkpoint in a subgraph.
-    pub fn checkpoint_map(&self, id: &str) -> Option<Json> {
-        let parents = fields(self.metadata.get("parents"));
-        if parents.is_empty() {
-            return None;
-        }
-        let ns = &self.view.ns;
-        let above = parents.into_iter().filter(|(name, _)| name != ns);
-        Some(Json::Object(above.chain([(ns.clone(), Json::text(id))]).collect()))
+    /// What the metadata of the next checkpoint says in every case.
+    pub fn next_metadata(&self, source: &str) -> Fields {
+        let parents = self.metadata.get("parents").cloned();
+        vec![
+            ("source".to_owned(), Json::text(source)),
+            ("step".to_owned(), Json::Int(self.step.saturating_add(1))),
+            ("parents".to_owned(), parents.unwrap_or(Json::Object(Vec::new()))),
+        ]
     }
 
     /// Refuses what only a graph built from nodes and edges keeps as we read it.
@@ -148,6 +142,14 @@ impl<'a> Start<'a> {
 
 fn documents(view: &View, budget: &mut Budget) -> Result<(Json, Json), Unreadable> {
     Ok((json::read_text(&view.skeleton, budget)?, json::read_text(&view.metadata, budget)?))
+}
+
+/// In its place, or behind the others.
+pub fn set_field(fields: &mut Fields, name: &str, value: Json) {
+    match fields.iter_mut().find(|(it, _)| it == name) {
+        Some((_, it)) => *it = value,
+        None => fields.push((name.to_owned(), value)),
+    }
 }
 
 pub fn fields(value: Option<&Json>) -> Fields {

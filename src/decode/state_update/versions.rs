@@ -41,10 +41,7 @@ impl Versions {
     }
 
     pub fn set(&mut self, channel: &str, version: Json) {
-        match self.0.iter_mut().find(|(name, _)| name == channel) {
-            Some((_, it)) => *it = version,
-            None => self.0.push((channel.to_owned(), version)),
-        }
+        super::start::set_field(&mut self.0, channel, version);
     }
 }
 

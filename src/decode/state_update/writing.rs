@@ -146,11 +146,7 @@ fn require_nothing_pending(start: &Start<'_>, deltas: &[String]) -> Planning<()>
 }
 
 fn metadata(start: &Start<'_>, written: &[&str]) -> Fields {
-    let own = [
-        ("source".to_owned(), Json::text("update")),
-        ("step".to_owned(), Json::Int(start.step.saturating_add(1))),
-        ("parents".to_owned(), start.parents()),
-    ];
+    let own = start.next_metadata("update");
     let counters = start.is_python.then(|| after_step(start, written)).flatten();
     own.into_iter().chain(counters.map(|it| (COUNTERS.to_owned(), it))).collect()
 }

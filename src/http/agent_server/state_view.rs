@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::select::Select;
 use super::shown_ids::in_checkpoint_metadata;
-use crate::decode::state::state;
+use crate::decode::state::{checkpoint_map, state};
 use crate::decode::tasks::{Interrupt, Task};
 use crate::decode::{Budget, Json};
 use crate::domain::checkpoints::storage::CheckpointTuple;
@@ -148,16 +148,6 @@ impl TaskView {
         let (thread_id, checkpoint_ns) = (shown_id.to_owned(), ns.to_string());
         self.checkpoint = Some(NamespaceRef { thread_id, checkpoint_ns });
     }
-}
-
-/// The checkpoints above one of a subgraph, by namespace, and itself.
-fn checkpoint_map(metadata: &Json, ns: &str, id: &str) -> Option<Json> {
-    let Some(Json::Object(parents)) = metadata.get("parents") else { return None };
-    if parents.is_empty() {
-        return None;
-    }
-    let above = parents.iter().filter(|(name, _)| name != ns).cloned();
-    Some(Json::Object(above.chain([(ns.to_owned(), Json::text(id))]).collect()))
 }
 
 /// JavaScript writes times with a `Z`.

@@ -82,7 +82,7 @@ impl DetailsRow {
             && title.unwrap_or_default() == self.title_folded
     }
 
-    /// The row of a thread with this key, for [`PUT_FIRST`](super::first_messages).
+    /// The row of a thread with this key, for [`put_first_messages`](super::first_messages::put_first_messages).
     pub fn push(self, thread_key: i64, rows: &mut Rows) {
         let (start, length) = rows.bytes(&self.document);
         let Self { version, projection, has_marks, title_folded, .. } = self;
