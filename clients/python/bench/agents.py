@@ -49,12 +49,8 @@ async def turns(field: Field, *, turns: int) -> list[Row]:
 
 async def long_thread(field: Field, *, checkpoints: int, rounds: int) -> list[Row]:
     """A deep agent's thread of this many checkpoints, read as when a turn starts; its history."""
-    thread, number = str(uuid.uuid4()), checkpoints // CHECKPOINTS_A_TURN
-    for side in SIDES:
-        async with field.savers(side) as savers:
-            graph = agent(savers[0], range(number), TOOLS)
-            for turn in range(number):
-                await take_turn(graph, thread, turn)
+    number = checkpoints // CHECKPOINTS_A_TURN
+    thread = await talked(field, number)
     memory = InMemorySaver()
     graph = agent(memory, range(number), TOOLS)
     for turn in range(number):
@@ -79,6 +75,17 @@ async def long_thread(field: Field, *, checkpoints: int, rounds: int) -> list[Ro
         row("the same, in memory | reference", floors[1], listed[1], millis),
         Row("round trips for it", str(listed[2]), "", float(listed[2]), "≤ 2", listed[2] <= 2),
     ]
+
+
+async def talked(field: Field, turns: int) -> str:
+    """A thread with so many turns of a deep agent, the same on both sides."""
+    thread = str(uuid.uuid4())
+    for side in SIDES:
+        async with field.savers(side) as savers:
+            graph = agent(savers[0], range(turns), TOOLS)
+            for turn in range(turns):
+                await take_turn(graph, thread, turn)
+    return thread
 
 
 async def _median(work: Callable[[Any], Awaitable[None]], saver: Any, rounds: int) -> float:

@@ -6,17 +6,16 @@ from __future__ import annotations
 
 import statistics
 import time
-import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import urlencode
 
-from agents import CHECKPOINTS_A_TURN, TOOLS
+from agents import CHECKPOINTS_A_TURN, TOOLS, talked
 from large_states import Peak
 from measure import Goal, Row, in_turns, millis, row, size
 from sides import OURS, SIDES, THEIRS, Field
 from support.http import post_json, request
-from workloads import agent, config, prose, take_turn
+from workloads import agent, config, prose
 
 from threadkeep import Client
 from threadkeep.langgraph import ThreadkeepSaver
@@ -26,12 +25,7 @@ HISTORY, LISTED, LISTED_BYTES = 10, 20, 160_000
 
 async def states(field: Field, *, checkpoints: int, rounds: int, number: int) -> list[Row]:
     """`checkpoints`: of the long thread. Each answer is compared with what was put."""
-    thread, turns = str(uuid.uuid4()), checkpoints // CHECKPOINTS_A_TURN
-    for side in SIDES:
-        async with field.savers(side) as savers:
-            graph = agent(savers[0], range(turns), TOOLS)
-            for turn in range(turns):
-                await take_turn(graph, thread, turn)
+    thread = await talked(field, checkpoints // CHECKPOINTS_A_TURN)
     long = f"{checkpoints} checkpoints"
     return [
         await _one_state(field, thread, long, rounds, number),

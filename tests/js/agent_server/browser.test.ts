@@ -81,7 +81,7 @@ async function talk(): Promise<void> {
   }
 }
 
-/** What the page shows of a thread once it has settled, what it asked the server for, and what its console complained of. */
+/** Opens a thread in the page. Returns what the page shows once it has settled, its requests to the server, and the errors of its console. */
 async function open(threadId: string): Promise<{ shown: Shown; asked: string[]; said: string[] }> {
   const page = await browser.context.newPage();
   const [asked, said]: [string[], string[]] = [[], []];

@@ -63,7 +63,7 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   uuid: optionalText,
 });
 
-/** Where a title comes from: it was set, is the text in `metadata.title`, or the first human text of the conversation. */
+/** Tells where a title comes from: `set` by hand, `metadata` (the text in `metadata.title`), `first_message` (the first human text). */
 export type TitleFrom = Schemas["TitleFrom"];
 
 /** The metadata that callers set on a thread, and `graph_id`, `assistant_id` and `user_id` from the metadata of its checkpoints. */

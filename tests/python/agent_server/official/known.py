@@ -1,4 +1,4 @@
-"""Where threadkeep answers otherwise than the development server, each with its reason.
+"""Lists the differences between the answers of threadkeep and of the development server, each with its reason.
 
 A pattern is held against `name of the call: place in the answer`; `*` stands for any text, `[[]` for a bracket.
 """

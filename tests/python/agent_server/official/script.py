@@ -1,8 +1,12 @@
-"""What both servers are asked, in this order. `{…}` in a path or body stands for the id of a checkpoint, by its place in its thread."""
+"""Lists the calls that the test sends to both servers, in their order.
+
+`{A1}` in a path or body stands for the id of the second checkpoint of thread A.
+"""
 
 from typing import Any, NamedTuple
 
 A, B, C, D, NONE = (f"00000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3, 4, 9))
+ASSISTANT = "fe096781-5601-53d2-b2f6-0d3403f7e9ca"
 NO_CHECKPOINT = "1ef4f797-8335-6428-8001-8a1503f9b875"
 
 
@@ -310,7 +314,6 @@ def store() -> list[Step]:
 
 
 def others() -> list[Step]:
-    assistant = "fe096781-5601-53d2-b2f6-0d3403f7e9ca"
     return [
         post("/assistants/search", {}),
         post("/assistants/search", {"graph_id": "agent"}),
@@ -318,9 +321,9 @@ def others() -> list[Step]:
         post("/assistants/search", {"metadata": {"created_by": "system"}}),
         post("/assistants/search", {"limit": 0}),
         post("/assistants/count", {}),
-        get(f"/assistants/{assistant}"),
+        get(f"/assistants/{ASSISTANT}"),
         get(f"/assistants/{NONE}"),
-        post(f"/assistants/{assistant}/versions", {}),
+        post(f"/assistants/{ASSISTANT}/versions", {}),
         get(f"/assistants/{NONE}/schemas"),
         get(f"/assistants/{NONE}/graph"),
         get(f"/threads/{NONE}/runs"),

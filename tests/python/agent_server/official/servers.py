@@ -15,12 +15,12 @@ from langgraph.types import Command
 from threadkeep.langgraph import ThreadkeepSaver
 
 from agent_server.official.graph import builder
+from agent_server.official.script import ASSISTANT
 from support import settings
 from support.server import Server, clean_environment
 from support.waiting import wait_until
 
 GRAPH = "agent"
-ASSISTANT = "fe096781-5601-53d2-b2f6-0d3403f7e9ca"
 HERE = Path(__file__).parent
 
 
