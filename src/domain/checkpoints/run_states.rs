@@ -82,11 +82,11 @@ impl DerivedRunStates {
         if wants_title {
             size_bytes += (read.first_message_bytes)(&found);
         }
-        let seen = stale.seen;
+        let (thread_id, seen) = (stale.thread_id.clone(), stale.seen);
         let derived = cpu_pool::run_sized(&stale.tenant, size_bytes, move || {
             let title = wants_title.then(|| (read.first_message)(&found));
             let first_message = title.unwrap_or(FirstMessage::Unread);
-            Derived { seen, state: (read.state)(&found), first_message }
+            Derived { thread_id, seen, state: (read.state)(&found), first_message }
         });
         derived.await
     }
@@ -195,7 +195,7 @@ impl RunStates for DerivedRunStates {
             Err(Error::KeyDestroyed) => return Ok(()),
             derived => derived?,
         };
-        for (thread, Derived { seen, state, first_message }) in stale.iter_mut().zip(&derived) {
+        for (thread, Derived { seen, state, first_message, .. }) in stale.iter_mut().zip(&derived) {
             thread.run.state = *state;
             thread.run.changed_at = thread.run.changed_at.max(seen.updated_at);
             if let FirstMessage::Found(text) = first_message {

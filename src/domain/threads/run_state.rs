@@ -115,6 +115,7 @@ pub struct StaleThread {
 /// What a derivation found in a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Derived {
+    pub thread_id: String,
     pub seen: SeenThread,
     pub state: RunState,
     pub first_message: FirstMessage,
@@ -165,7 +166,8 @@ impl StaleThread {
 impl Derived {
     /// The state of a thread whose messages nobody can read.
     pub fn untitled(stale: &StaleThread, state: RunState) -> Self {
-        Self { seen: stale.seen, state, first_message: FirstMessage::Unread }
+        let thread_id = stale.thread_id.clone();
+        Self { thread_id, seen: stale.seen, state, first_message: FirstMessage::Unread }
     }
 }
 

@@ -175,13 +175,15 @@ pub async fn count<T: SnapshotEngine>(
     caller: &Caller,
     thread_id: &ThreadId,
 ) -> Result<i64> {
-    const TEXT: &str = "
-        select count(*) from (
-            select c.parent_id from threads t
-            join checkpoints c on c.tenant = t.tenant and c.thread_key = t.thread_key
-            where t.tenant = $1 and t.thread_id = $2 and ($4 = 0 or t.owner = $3) and c.ns = ''
-                and c.parent_id is not null
-            group by c.parent_id having count(*) > 1) forks";
+    let of_root =
+        "c.tenant = $1 and c.thread_key = t.thread_key and c.ns = '' and c.parent_id is not null";
+    let probe = engine.dialect().probe_all("parent_id", "checkpoints", "c", of_root);
+    let text = format!(
+        "select count(*) from (
+            select c.parent_id from threads t {probe}
+            where t.tenant = $1 and t.thread_id = $2 and ($4 = 0 or t.owner = $3)
+            group by c.parent_id having count(*) > 1) forks"
+    );
     let owner = caller.thread_owner(thread_id.as_str(), Action::Read);
     let binds = [
         SqlValue::from(caller.tenant.as_str()),
@@ -189,7 +191,7 @@ pub async fn count<T: SnapshotEngine>(
         owner.unwrap_or_default().into(),
         i64::from(owner.is_some()).into(),
     ];
-    let rows = engine.read_rows(&caller.tenant, TEXT, &binds).await?;
+    let rows = engine.read_rows(&caller.tenant, &text, &binds).await?;
     rows[0].integer(0)
 }
 

@@ -9,7 +9,7 @@ use crate::domain::threads::alias_lookup::{
 };
 use crate::storage::db::access::{OWN_WORK, SqlRow};
 use crate::storage::sessions::SessionEngine;
-use crate::storage::threads::derived_rows::{PutDerived, limit_value, put_derived};
+use crate::storage::threads::derived_rows::{PutDerived, ROW_OF_ID, limit_value, put_derived};
 use crate::storage::threads::thread_filter::SHOWN;
 
 /// $1 names, $2 tenant. Each is looked up by itself.
@@ -47,7 +47,6 @@ const ALL_ROWS: &str = "select tenant, thread_key, thread_id, alias from d";
 /// Rows that nobody else writes to.
 const FREE_ROWS: &str = "
     select d.tenant, d.thread_key, d.thread_id, d.alias from d {probe} {skip_locked}";
-const OF_ROW: &str = "x.tenant = d.tenant and x.thread_id = d.thread_id";
 
 #[async_trait]
 impl<T: SessionEngine> AliasStorage for T {
@@ -97,7 +96,7 @@ impl<T: SessionEngine> AliasStorage for T {
     /// One round trip; one more for each thread that is being written to.
     async fn put_aliases(&self, tenant: &str, aliases: &[(UnaliasedThread, String)]) -> Result<()> {
         let dialect = self.dialect();
-        let probe = dialect.probe("x.thread_key", "threads", "x", OF_ROW);
+        let probe = dialect.probe("x.thread_key", "threads", "x", ROW_OF_ID);
         let among = |rows: &str| PUT.replace("{rows}", rows).replace("{probe}", &probe);
         let statement = PutDerived { free: among(FREE_ROWS), any: among(ALL_ROWS) };
         let row = |(it, alias): &(UnaliasedThread, String)| {

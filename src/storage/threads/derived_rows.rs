@@ -8,6 +8,9 @@ use crate::domain::Result;
 use crate::storage::db::access::SqlValue;
 use crate::storage::sessions::SessionEngine;
 
+/// The row `x` of `threads` that the row `d` names.
+pub const ROW_OF_ID: &str = "x.tenant = d.tenant and x.thread_id = d.thread_id";
+
 /// Two forms of one statement: for rows that nobody else writes to, and for any row. Both answer the keys of the rows that they wrote.
 pub struct PutDerived {
     pub free: String,

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 
+use super::derived_rows::ROW_OF_ID;
 use super::details_document::{DetailsRow, open};
 use crate::domain::Result;
 use crate::domain::threads::details::Details;
@@ -12,11 +13,13 @@ use crate::storage::db::access::SqlValue;
 use crate::storage::sessions::SessionEngine;
 use crate::storage::sessions::rows::{Rows, bytes, number};
 
-/// $1 thread keys, $2 tenant. Threads that nobody else writes to, with their scopes; their details stay as they are meanwhile.
+/// $1 threads, $2 tenant. Those that nobody else writes to, with their scopes; their details stay as they are meanwhile.
 const LOCK: &str = "
-with d as materialized (select cast(j.value ->> 0 as bigint) as thread_key {from_each})
-select x.thread_key, x.scope_id from threads x join d on x.thread_key = d.thread_key
-where x.{tenant_in_index} = $2 {skip_locked}";
+with d as materialized (
+    select cast($2 as text) as tenant, cast(j.value ->> 0 as bigint) as thread_key, j.value ->> 1 as thread_id
+    {from_each}
+)
+select x.thread_key, x.scope_id from d {probe} where x.thread_key = d.thread_key {skip_locked}";
 
 /// Keeps the first messages of those that have no title. Answers the keys of the threads that have one then; a thread that is being written
 /// to is left for its next derivation. Round trips: five, none without a first message.
@@ -29,19 +32,23 @@ pub async fn put_first_messages(
     derived: &[Derived],
 ) -> Result<HashSet<i64>> {
     let found = derived.iter().filter_map(|it| match &it.first_message {
-        FirstMessage::Found(text) => Some((it.seen.thread_key, text.as_str())),
+        FirstMessage::Found(text) => {
+            Some((it.seen.thread_key, (it.thread_id.as_str(), text.as_str())))
+        }
         _ => None,
     });
-    let found: HashMap<i64, &str> = found.collect();
+    let found: HashMap<i64, (&str, &str)> = found.collect();
     if found.is_empty() {
         return Ok(HashSet::new());
     }
     let secret = engine.session_secret(tenant).await?;
     let dialect = engine.dialect();
     let mut access = engine.begin_write_for(tenant).await?;
-    let keys = json!(found.keys().map(|it| [it]).collect::<Vec<_>>()).to_string();
-    let binds: [SqlValue; 2] = [keys.as_str().into(), tenant.into()];
-    let locked = access.rows(&dialect.fill(LOCK), &binds).await?;
+    let threads: Vec<_> =
+        found.iter().map(|(key, (thread_id, _))| json!([key, thread_id])).collect();
+    let binds: [SqlValue; 2] = [json!(threads).to_string().as_str().into(), tenant.into()];
+    let probe = dialect.probe("x.thread_key, x.scope_id", "threads", "x", ROW_OF_ID);
+    let locked = access.rows(&dialect.fill(&LOCK.replace("{probe}", &probe)), &binds).await?;
     let mut stored = HashMap::new();
     let columns = "d.thread_key, d.version, d.document";
     let key = "d.tenant = $2 and d.thread_key = cast(j.value ->> 0 as bigint)";
@@ -61,7 +68,7 @@ pub async fn put_first_messages(
         if details.shown_title().is_some() {
             continue;
         }
-        details.first_message = found.get(&thread_key).map(|it| (*it).to_owned());
+        details.first_message = found.get(&thread_key).map(|(_, text)| (*text).to_owned());
         DetailsRow::new(tenant, &secret, scope_id, &details)?.push(thread_key, &mut rows);
     }
     if !rows.is_empty() {

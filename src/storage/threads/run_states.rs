@@ -12,7 +12,7 @@ use crate::domain::threads::run_state::{
 };
 use crate::storage::db::access::{OWN_WORK, SqlRow};
 use crate::storage::sessions::SessionEngine;
-use crate::storage::threads::derived_rows::{PutDerived, limit_value, put_derived};
+use crate::storage::threads::derived_rows::{PutDerived, ROW_OF_ID, limit_value, put_derived};
 use crate::storage::threads::first_messages::put_first_messages;
 use crate::storage::threads::thread_filter::SHOWN;
 
@@ -23,30 +23,31 @@ const LIST_STALE: &str = "
 select {columns} from threads where {tenant_in_index} = $1 and is_stale and {shown} and thread_key > $2
 order by thread_key limit $3";
 
-/// $1 the derived states, $2 tenant. A thread that changed since takes a state that is newer than its own, and stays stale.
+/// $1 the derived states, $2 tenant. A thread that changed since takes a state that is newer than its own, and stays stale. Rows are looked
+/// up as in [`super::aliases`].
 const PUT: &str = "
 with d as materialized (
-    select cast(j.value ->> 0 as bigint) as thread_key, cast(j.value ->> 1 as bigint) as updated_at,
-        cast(j.value ->> 2 as bigint) as checkpoint_count, cast(j.value ->> 3 as bigint) as size_bytes,
-        cast(j.value ->> 4 as integer) as state, cast(j.value ->> 5 as integer) as misses
+    select cast($2 as text) as tenant, cast(j.value ->> 0 as bigint) as thread_key, j.value ->> 1 as thread_id,
+        cast(j.value ->> 2 as bigint) as updated_at, cast(j.value ->> 3 as bigint) as checkpoint_count,
+        cast(j.value ->> 4 as bigint) as size_bytes, cast(j.value ->> 5 as integer) as state,
+        cast(j.value ->> 6 as integer) as misses
     {from_each}
-)
-update threads set run_state = d.state,
-    run_at = case when d.updated_at > run_of and d.updated_at > run_at then d.updated_at else run_at end,
-    run_of = d.updated_at,
-    title_misses = case when d.misses < 0 then -1 when title_misses < 0 then title_misses else title_misses + d.misses end,
-    is_stale = not (threads.updated_at = d.updated_at and threads.checkpoint_count = d.checkpoint_count
-        and threads.size_bytes = d.size_bytes)
-from d
-where threads.{tenant_in_index} = $2 and threads.thread_key = d.thread_key and threads.is_stale
-    and (d.updated_at > run_of or (threads.updated_at = d.updated_at and threads.checkpoint_count = d.checkpoint_count
-        and threads.size_bytes = d.size_bytes)){free}
+), f as materialized (select d.* from d {free})
+update threads set run_state = f.state,
+    run_at = case when f.updated_at > run_of and f.updated_at > run_at then f.updated_at else run_at end,
+    run_of = f.updated_at,
+    title_misses = case when f.misses < 0 then -1 when title_misses < 0 then title_misses else title_misses + f.misses end,
+    is_stale = not (threads.updated_at = f.updated_at and threads.checkpoint_count = f.checkpoint_count
+        and threads.size_bytes = f.size_bytes)
+from f
+where threads.tenant = f.tenant and threads.thread_id = f.thread_id and threads.thread_key = f.thread_key
+    and threads.is_stale and f.thread_id = f.thread_id || ''
+    and (f.updated_at > run_of or (threads.updated_at = f.updated_at and threads.checkpoint_count = f.checkpoint_count
+        and threads.size_bytes = f.size_bytes))
 returning threads.thread_key";
 
 /// Rows that nobody else writes to.
-const FREE: &str = "
-    and threads.thread_key in (select x.thread_key from threads x join d on x.thread_key = d.thread_key
-        where x.{tenant_in_index} = $2 {skip_locked})";
+const FREE: &str = "{probe} {skip_locked}";
 
 #[async_trait]
 impl<T: SessionEngine> RunStateStorage for T {
@@ -127,9 +128,10 @@ impl<T: SessionEngine> RunStateStorage for T {
     /// One round trip; one more for each thread that is being written to, and five where there are first messages.
     async fn put_run_states(&self, tenant: &str, derived: &[Derived]) -> Result<()> {
         let titled = put_first_messages(self, tenant, derived).await?;
-        let among = |free: &str| PUT.replace("{free}", free);
+        let probe = self.dialect().probe("x.thread_key", "threads", "x", ROW_OF_ID);
+        let among = |free: &str| PUT.replace("{free}", free).replace("{probe}", &probe);
         let statement = PutDerived { free: among(FREE), any: among("") };
-        let row = |Derived { seen, state, first_message }: &Derived| {
+        let row = |Derived { thread_id, seen, state, first_message }: &Derived| {
             let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = *seen;
             let misses = match first_message {
                 FirstMessage::Unread => 0,
@@ -137,8 +139,16 @@ impl<T: SessionEngine> RunStateStorage for T {
                 FirstMessage::Found(_) => -i64::from(titled.contains(&thread_key)),
             };
             let state = state.number();
-            let row = json!([thread_key, updated_at, checkpoint_count, size_bytes, state, misses]);
-            (thread_key, row)
+            let seen = json!([
+                thread_key,
+                thread_id,
+                updated_at,
+                checkpoint_count,
+                size_bytes,
+                state,
+                misses
+            ]);
+            (thread_key, seen)
         };
         put_derived(self, tenant, &statement, derived, row).await
     }
