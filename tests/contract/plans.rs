@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use threadkeep::domain::caller::Caller;
+use threadkeep::domain::clock::Micros;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort};
 use threadkeep::domain::tokens::grants::Actions;
@@ -127,4 +128,29 @@ async fn commits_to_owned_threads_stay_heap_only() {
     };
     // Now and then a page is full, because something else still looks at its old rows.
     assert!(updates == 99 && heap_only >= 95, "{heap_only} of {updates}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn walks_in_the_background_go_on_by_index() {
+    if masters().is_some() {
+        return;
+    }
+    let h = Harness::postgres().await;
+    h.sql("alter table threads set (autovacuum_enabled = off)").await;
+    h.sql(&FILL.replace("n, false\n", "0, true\n")).await;
+    let behind = ("tenant-a".to_owned(), 15_000);
+    let read = added_by(&h, entries("threads_stale"), async |storage| {
+        for _ in 0..20 {
+            let page = storage.list_quiet_stale_threads(&behind, Micros::MAX, 50).await.unwrap();
+            assert_eq!((page.len(), page[0].seen.thread_key), (50, 15_001));
+        }
+    });
+    assert!((1_000..=1_100).contains(&read.await), "20 pages of 50 stale threads");
+    let read = added_by(&h, entries("threads_unaliased"), async |storage| {
+        for _ in 0..20 {
+            let page = storage.list_all_unaliased_threads(&behind, 50).await.unwrap();
+            assert_eq!((page.len(), page[0].thread_key), (50, 15_001));
+        }
+    });
+    assert!((1_000..=1_100).contains(&read.await), "20 pages of 50 threads without an alias");
 }

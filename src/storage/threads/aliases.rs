@@ -26,7 +26,7 @@ order by thread_key limit $3";
 /// $1 tenant and $2 thread key before the first, $3 limit.
 const LIST_ALL_UNALIASED: &str = "
 select tenant, thread_key, thread_id from threads where alias is null and {shown} and {no_uuid}
-    and ({tenant_in_index} > $1 or ({tenant_in_index} = $1 and thread_key > $2))
+    and ({tenant_in_index}, thread_key) > ($1, $2)
 order by {tenant_in_index}, thread_key limit $3";
 
 /// $1 rows, $2 tenant. A thread that has another id by now is passed over. PostgreSQL is told in two ways to look each row up by its key,

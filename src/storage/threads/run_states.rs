@@ -73,7 +73,7 @@ impl<T: SessionEngine> RunStateStorage for T {
     ) -> Result<Vec<StaleThread>> {
         let text = format!(
             "select {COLUMNS} from threads where is_stale and {SHOWN} and updated_at < $3
-                and ({{tenant_in_index}} > $1 or ({{tenant_in_index}} = $1 and thread_key > $2))
+                and ({{tenant_in_index}}, thread_key) > ($1, $2)
              order by {{tenant_in_index}}, thread_key limit $4"
         );
         let binds = [
