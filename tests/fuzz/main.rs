@@ -13,6 +13,7 @@ mod mutation;
 mod parts;
 mod paths;
 mod seeds;
+mod states;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,6 +85,11 @@ fn what_is_shown_holds_its_rules() {
 }
 
 #[test]
+fn states_hold_their_rules() {
+    run("states", 20_000, states::check);
+}
+
+#[test]
 fn globs_hold_their_rules() {
     run("globs", 4_000, globs::check);
 }
@@ -111,6 +117,9 @@ fn every_seed_reaches_the_end() {
     for (name, seed) in seeds_of("globs") {
         assert!(globs::is_pattern(&seed) != name.ends_with("-refused"), "{name}");
     }
+    for (name, seed) in seeds_of("states") {
+        assert!(states::has_tasks(&seed), "{name}");
+    }
     for (name, seed) in seeds_of("paths") {
         assert!(paths::finds_texts(&seed), "{name}");
     }
@@ -121,7 +130,9 @@ fn the_seeds_are_small_and_made_by_the_code() {
     if std::env::var_os("UPDATE_SEEDS").is_some() {
         seeds::write();
     }
-    for target in ["envelope", "parts", "chunking", "display", "decoders", "globs", "paths"] {
+    for target in
+        ["envelope", "parts", "chunking", "display", "decoders", "globs", "paths", "states"]
+    {
         for (name, seed) in seeds_of(target) {
             assert!(seed.len() <= 60_000, "{name} has {} bytes", seed.len());
         }

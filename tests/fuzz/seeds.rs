@@ -49,6 +49,7 @@ pub fn write() {
         save("chunking", name, &[&from.to_le_bytes()[..], &value].concat());
     }
     display();
+    states();
     decoders();
     patterns();
 }
@@ -187,6 +188,19 @@ fn display() {
         };
         let parts: Vec<u8> = all.iter().flat_map(part).collect();
         save("display", name, &[&[mode, 0, 4][..], &parts].concat());
+    }
+}
+
+/// Checkpoints with tasks.
+fn states() {
+    let data = |number: u64| {
+        let byte =
+            |at: u64| (number * 512 + at).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()[0];
+        (0..400).map(byte).collect::<Vec<u8>>()
+    };
+    let with_tasks = (0..).map(data).filter(|it| crate::states::has_tasks(it));
+    for (number, seed) in with_tasks.take(12).enumerate() {
+        save("states", &format!("tasks-{number}"), &seed);
     }
 }
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / "tests" / "fuzz"
 SECONDS = "THREADKEEP_TEST_FUZZ_SECONDS"
 # What reads bytes of strangers; the others read what the server itself has stored.
-TARGETS = ["decoders", "display", "globs", "paths"]
+TARGETS = ["decoders", "display", "globs", "paths", "states"]
 
 
 def fuzzing(env: Mapping[str, str]) -> list[Suite]:
