@@ -84,7 +84,7 @@ fn changed(base: &CheckpointTuple, change: &Change) -> Option<CheckpointTuple> {
     let planned = plan(&ThreadId::new("t").unwrap(), &stored, change).ok()?;
     let puts = planned.commit.ops.into_iter().filter_map(|it| match it {
         Op::Checkpoint(put) => Some(put),
-        _ => None,
+        Op::Writes(_) => None,
     });
     puts.last().map(|put| stored_as(base.view.as_ref().unwrap(), put))
 }
@@ -185,7 +185,7 @@ impl Input<'_> {
         let metadata = json!({"source": self.one_of(&SOURCES), "step": step, "parents": {}});
         let mut values = Vec::new();
         for channel in CHANNELS {
-            if versions.get(channel).is_some() && self.byte() % 4 > 0 {
+            if versions.get(channel).is_some() && !self.byte().is_multiple_of(4) {
                 values.push((channel.to_owned(), self.value()));
             }
         }
