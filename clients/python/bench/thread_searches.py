@@ -73,7 +73,8 @@ def settle(*clients: Client) -> None:
                 client.threads.count(status="busy")
                 break
             except ThreadkeepError as error:
-                if error.code != "threads_indexing":
+                # The client tries again by itself, until its own time is over.
+                if error.code not in ("threads_indexing", "transport"):
                     raise
                 time.sleep(0.5)
 
