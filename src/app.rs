@@ -115,7 +115,7 @@ pub struct App {
 }
 
 /// What the person who starts the server decides; see the settings of these names.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     pub memory: DifferenceMemory,
     pub retention_interval: Duration,
@@ -126,6 +126,8 @@ pub struct Settings {
     pub keyless: bool,
     /// How long after its last commit a process is taken to work on its thread.
     pub busy_for: Duration,
+    /// Fields of the metadata of checkpoints that threads show.
+    pub thread_metadata_keys: Vec<String>,
 }
 
 /// What the server may hold in memory for differences; see the settings of these names.
@@ -189,7 +191,7 @@ impl App {
     ) -> Result<Self> {
         let Outside { issuers, embedder, browsers, agentrail_other_user, agent_server } =
             outside.into();
-        let Settings { memory, retention_interval, rates, busy_for, .. } = settings;
+        let Settings { memory, retention_interval, rates, .. } = settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
         let time = || Arc::clone(&clock);
@@ -208,7 +210,7 @@ impl App {
         let refusals = Arc::new(Refusals::new(of_noun(), time(), settings.audit_keep_days));
         let wake = Arc::new(Notify::new());
         let sweeper = Sweeper::new(of_noun(), time(), retention_interval, Arc::clone(&wake));
-        let (threads, upkeep) = threads(&storage, &clock, &quotas, busy_for);
+        let (threads, upkeep) = threads(&storage, &clock, &quotas, &settings);
         let writes = Arc::new(WriteHealth::new(of_noun()));
         let mut background = vec![
             tokio::spawn(Arc::clone(&writes).run()),
@@ -331,16 +333,18 @@ fn threads(
     storage: &Arc<dyn Storage>,
     clock: &Arc<Clock>,
     quotas: &Arc<Quotas>,
-    busy_for: Duration,
+    settings: &Settings,
 ) -> (Threads, impl Future<Output = ()> + use<>) {
     let of_noun = || Arc::<dyn Storage>::clone(storage);
-    let states = Arc::new(DerivedRunStates::new(of_noun(), READ_STATE));
+    let states = DerivedRunStates::new(of_noun(), READ_STATE);
+    let states = Arc::new(states.with_metadata(settings.thread_metadata_keys.clone()));
     let sweeper = RunStateSweeper::new(Arc::clone(&states), Arc::clone(clock));
     let aliases = AliasSweeper::new(of_noun());
     let upkeep = async {
         let ((), ()) = tokio::join!(sweeper.run(), aliases.run());
     };
-    (Threads::new(of_noun(), states, Arc::clone(clock), Arc::clone(quotas), busy_for), upkeep)
+    let (clock, quotas) = (Arc::clone(clock), Arc::clone(quotas));
+    (Threads::new(of_noun(), states, clock, quotas, settings.busy_for), upkeep)
 }
 
 fn snapshots(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Snapshots {

@@ -152,6 +152,10 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_BUSY_SECONDS", default_value_t = 120,
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub busy_seconds: u32,
+    /// Fields of the metadata of checkpoints that threads show in theirs, by comma, beside `graph_id`, `assistant_id` and `user_id`. What
+    /// was set of a thread comes first. It holds for threads that change from then on.
+    #[arg(long, env = "THREADKEEP_THREAD_METADATA_KEYS", value_delimiter = ',', value_parser = metadata_key)]
+    pub thread_metadata_keys: Vec<String>,
     /// Requests per second of each tenant whose quota does not say, on this server. Unlimited without it.
     #[arg(long, env = "THREADKEEP_REQUESTS_PER_SECOND",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -188,6 +192,17 @@ pub struct Serve {
     /// What is logged: a level, or `module=level` pairs joined by commas.
     #[arg(long, env = "THREADKEEP_LOG_FILTER", default_value = "info")]
     pub log_filter: String,
+}
+
+/// A field of metadata. Some have columns of their own.
+fn metadata_key(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > 256 || text.contains('\0') {
+        return Err("the name of a field has 1 to 256 bytes, without NUL".to_owned());
+    }
+    if ["graph_id", "assistant_id", "user_id"].contains(&text) {
+        return Err(format!("{text} shows anyway"));
+    }
+    Ok(text.to_owned())
 }
 
 /// One address is a network, too.

@@ -154,6 +154,11 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
         recent_bytes_max: serve.recent_bytes_max,
         expanded_bytes_max: serve.expanded_bytes_max,
     };
+    names::at_most(
+        "thread-metadata-keys",
+        serve.thread_metadata_keys.len(),
+        LIMITS.filter_terms_max,
+    )?;
     let settings = Settings {
         memory,
         retention_interval: Duration::from_secs(serve.retention_interval),
@@ -164,6 +169,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
         },
         keyless: serve.keyless,
         busy_for: Duration::from_secs(serve.busy_seconds.into()),
+        thread_metadata_keys: serve.thread_metadata_keys.clone(),
     };
     let clock = Arc::new(Clock::System);
     let outside = Outside {

@@ -81,6 +81,12 @@ pub enum Error {
          smaller namespace, or list without a {field} and decide on what comes back"
     )]
     SearchNeedsPlaintext { field: &'static str, limit: u64 },
+    /// A search has to open more threads than it may.
+    #[error(
+        "more than {limit} threads meet the other conditions, and the search would open each of them for its {field}; add conditions on \
+         metadata, status, ids or times"
+    )]
+    SearchTooWide { field: &'static str, limit: u64 },
     /// The states of more threads have to be derived than one search may.
     #[error(
         "the states of threads are still being derived, of which a search derives at most {limit}, and for a few seconds; search again in \

@@ -127,6 +127,8 @@ pub struct Limits {
     pub offset_max: u64,
     /// Items that one search or count with a filter opens where values are encrypted at rest.
     pub encrypted_candidates_max: u64,
+    /// Threads that one search or count by values opens.
+    pub value_candidates_max: u64,
     /// Time to live of an item. A hundred years.
     pub ttl_minutes_max: u64,
     /// Namespaces of a tenant that declare something.
@@ -220,9 +222,8 @@ pub struct Limits {
     pub upload_idle_seconds_max: u64,
     /// Entries of one page of a drive's listing.
     pub drive_entries_max: u64,
-    /// How long a signed address of a file is valid.
+    /// How long a signed address of a file is valid: at most, and where its maker did not say.
     pub signed_url_seconds_max: u64,
-    /// Of an address whose maker did not say.
     pub signed_url_seconds_default: u64,
     /// Members of an archive of artifacts.
     pub archive_members_max: u64,
@@ -238,12 +239,10 @@ pub struct Limits {
     pub workspace_links_max: u64,
     pub workspace_path_bytes_max: u64,
     pub snapshot_id_bytes_max: u64,
-    /// Threads of one snapshot.
+    /// Threads of one snapshot, namespaces, items in them, and sessions.
     pub snapshot_threads_max: u64,
-    /// Namespaces of one snapshot, and items in them.
     pub snapshot_namespaces_max: u64,
     pub snapshot_items_max: u64,
-    /// Sessions of one snapshot.
     pub snapshot_sessions_max: u64,
     /// Labels of one snapshot, and bytes of the name and of the value of one.
     pub snapshot_labels_max: u64,
@@ -325,6 +324,7 @@ pub const LIMITS: Limits = Limits {
     store_answer_bytes_max: 64 << 20,
     offset_max: 1_000_000,
     encrypted_candidates_max: 10_000,
+    value_candidates_max: 10_000,
     ttl_minutes_max: 52_560_000,
     namespace_settings_max: 1_000,
     item_versions_max: 1_000,

@@ -28,8 +28,10 @@ impl From<ThreadHead> for Head {
             details,
             ..
         } = head;
+        // What is derived from each checkpoint is derived again.
+        let details = Details { from_checkpoints: None, ..details };
         let is_default = details == Details::default();
-        let Details { version, title, metadata, first_message } = details;
+        let Details { version, title, metadata, first_message, .. } = details;
         let details = DetailsOf { version, title, metadata, first_message };
         Self {
             thread_id,
@@ -65,6 +67,7 @@ impl From<Head> for ThreadHead {
                 title: it.title,
                 metadata: it.metadata,
                 first_message: it.first_message,
+                from_checkpoints: None,
             }),
         }
     }

@@ -111,6 +111,7 @@ mod tables;
 mod task_paths;
 mod tenants;
 mod thread_details;
+mod thread_metadata;
 mod thread_searches;
 mod thread_titles;
 mod threads;

@@ -26,7 +26,7 @@ use crate::commands::{Put, Writes};
 use crate::granted_callers::{leasing, tenant};
 use crate::harness::{Harness, NEVER, commit, config, thread_id, value};
 
-const BUSY_FOR: Duration = Duration::from_mins(2);
+pub const BUSY_FOR: Duration = Duration::from_mins(2);
 pub const HOUR: Micros = 3_600_000_000;
 const THREADS: usize = 10;
 const COMMITS: usize = 16;

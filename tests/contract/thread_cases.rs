@@ -34,6 +34,9 @@ contract! {
         a_title_that_was_set_wins_and_gives_way_again
         a_derived_title_follows_copies_snapshots_and_restores
         threads_get_their_titles_in_the_background;
+    thread_metadata:
+        fields_of_checkpoints_show_and_are_found
+        fields_of_an_older_checkpoint_are_not_taken;
     default_graph:
         threads_without_a_graph_count_as_of_the_default_one;
     aliases:

@@ -15,7 +15,7 @@ use crate::snapshot_calls::{Desk, check_sound, in_place, into};
 use crate::thread_details::{create, details, thread};
 
 pub fn having(metadata: &str) -> ThreadQuery {
-    let metadata = contained(metadata.as_bytes()).unwrap();
+    let metadata = contained("metadata", metadata.as_bytes()).unwrap();
     ThreadQuery { details: DetailsFilter { metadata, ..DetailsFilter::default() }, ..everything() }
 }
 
@@ -142,7 +142,7 @@ pub async fn a_search_finds_by_metadata_as_a_model_does(h: Harness) {
             }
         }
         // A condition has at most so many values.
-        if contained(wanted.as_bytes()).is_ok() {
+        if contained("metadata", wanted.as_bytes()).is_ok() {
             assert_eq!(ids(&h, &having(wanted)).await, expected, "{wanted:.80}");
         }
     }

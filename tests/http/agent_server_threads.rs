@@ -223,6 +223,10 @@ async fn a_search_finds_by_what_threads_say_and_sorts_them() {
         (json!({"metadata": {"l": [1]}}), vec!["b"]),
         (json!({"metadata": {"z": null}}), vec!["c"]),
         (json!({"metadata": {"graph_id": "agent"}}), vec!["b"]),
+        (json!({"values": {"title": "waits"}}), vec!["b"]),
+        (json!({"values": {"title": "wait"}}), vec![]),
+        (json!({"values": {"title": "waits"}, "metadata": {"n": 1}}), vec![]),
+        (json!({"values": {"absent": null}}), vec![]),
         (json!({"status": "interrupted"}), vec!["b"]),
         (json!({"status": "idle", "sort_by": "thread_id", "sort_order": "asc"}), vec!["a", "c"]),
         (json!({"status": "busy"}), vec![]),
@@ -372,7 +376,9 @@ async fn bad_input_is_named() {
         (json!({"ids": [long]}), 400, "ids"),
         (json!({"ids": "t"}), 422, "ids"),
         (json!({"metadata": []}), 422, "metadata"),
-        (json!({"values": {"a": 1}}), 422, "values"),
+        (json!({"values": []}), 422, "values"),
+        (json!({"values": "text"}), 422, "values"),
+        (json!({"values": large}), 413, "values"),
         (json!({"created_after": "yesterday"}), 422, "created_after"),
     ] {
         let answer = post(&it, "/threads/search", body.clone()).await;

@@ -38,6 +38,7 @@ pub const SETTINGS: Settings = Settings {
     rates: Rates { per_tenant: None, per_token: None },
     keyless: false,
     busy_for: Duration::from_mins(2),
+    thread_metadata_keys: Vec::new(),
 };
 
 /// Every operation with every form of its bodies: what the served documents describe together.

@@ -126,6 +126,8 @@ async fn bad_input_is_refused_with_its_field() {
         (CREATE, deep, 422, "invalid", "metadata"),
         (UPDATE, r#"{"title":"a"}"#.to_owned(), 422, "invalid", "thread_id"),
         (UPDATE, r#"{"thread_id":"t","other":1}"#.to_owned(), 422, "invalid", "other"),
+        (SEARCH, r#"{"values":[]}"#.to_owned(), 422, "invalid", "values"),
+        (COUNT, r#"{"values":1}"#.to_owned(), 422, "invalid", "values"),
         (SEARCH, r#"{"limit":-1}"#.to_owned(), 422, "invalid", "limit"),
         (SEARCH, r#"{"sort":"size"}"#.to_owned(), 422, "invalid", "sort"),
         (SEARCH, r#"{"status":["done"]}"#.to_owned(), 422, "invalid", "status[0]"),
@@ -217,4 +219,48 @@ async fn a_thread_shows_its_first_message_as_its_title() {
         let thread = &changed["thread"];
         assert_eq!((&thread["title"], &thread["title_from"]), (&json!(title), &json!(from)));
     }
+}
+
+#[tokio::test]
+async fn threads_are_found_by_the_values_of_their_newest_state() {
+    let shared = Shared::new().await;
+    let commit = async |who: usize, thread: &str, id: &str, stage: &str| {
+        let value = base64(&rmp_serde::to_vec_named(&json!({"stage": stage, "by": "x"})).unwrap());
+        let checkpoint = json!({"checkpoint": {
+            "checkpoint_id": id, "metadata": {}, "skeleton": {"v": 4, "channel_versions": {"plan": id}},
+            "values": [{"channel": "plan", "version": id, "tag": "msgpack", "data": value}]
+        }});
+        let body = json!({"thread_id": thread, "ops": [checkpoint]});
+        shared.post(who, COMMIT, &body).await.ok();
+    };
+    shared.post(ANN, CREATE, &json!({"thread_id": "v-empty"})).await.ok();
+    for at in 0..5 {
+        commit(ANN, &format!("v-{at}"), "1", if at == 3 { "done" } else { "open" }).await;
+    }
+    commit(BOB, "v-bob", "1", "open").await;
+    let open = json!({"values": {"plan": {"stage": "open"}}});
+    let mut found = Vec::new();
+    let mut cursor = Value::Null;
+    loop {
+        let mut body = open.clone();
+        let more = json!({"sort": "thread_id", "limit": 2, "cursor": cursor});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let page = shared.post(ANN, SEARCH, &body).await.ok().json();
+        let threads = page["threads"].as_array().unwrap();
+        found.extend(threads.iter().map(|it| it["thread_id"].as_str().unwrap().to_owned()));
+        match page.get("next_cursor") {
+            Some(next) => cursor = next.clone(),
+            None => break,
+        }
+    }
+    assert_eq!(found, ["v-0", "v-1", "v-2", "v-4"]);
+    assert_eq!(shared.post(ANN, COUNT, &open).await.ok().json(), json!({"count": 4}));
+    assert_eq!(shared.post(ALL, COUNT, &open).await.ok().json(), json!({"count": 5}));
+    // The newest checkpoint counts.
+    commit(ANN, "v-0", "2", "done").await;
+    let done = json!({"values": {"plan": {"stage": "done"}}, "sort": "thread_id"});
+    assert_eq!(ids(&shared, ANN, &done).await, ["v-0", "v-3"]);
+    let both = json!({"values": {"plan": {"stage": "done"}}, "prefix": "v-3"});
+    assert_eq!(ids(&shared, ANN, &both).await, ["v-3"]);
+    assert_eq!(ids(&shared, ANN, &json!({"values": {}, "prefix": "v-e"})).await, ["v-empty"]);
 }

@@ -288,6 +288,7 @@ const BY_CODE: Record<Schemas["ProblemCode"] | "parts_missing", Kind> = {
   needs_graph: InvalidError,
   idempotency_mismatch: InvalidError,
   range_not_satisfiable: RangeNotSatisfiableError,
+  search_too_wide: InvalidError,
   search_needs_plaintext: SearchNeedsPlaintextError,
   too_large: TooLargeError,
   head_too_large: TooLargeError,

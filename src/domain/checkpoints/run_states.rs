@@ -9,15 +9,17 @@ use async_trait::async_trait;
 use futures::FutureExt as _;
 use futures::future::try_join_all;
 
-use super::checkpoint::{LargeValues, Target};
+use super::checkpoint::{LargeValues, Target, View};
 use super::storage::{CheckpointStorage, CheckpointTuple};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::doctor::{Examine, FindingPlace, Noun, Report, State};
 use crate::domain::error::{Error, Result};
+use crate::domain::json::exact_fields;
 use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::scheduling::cpu_pool;
+use crate::domain::threads::details::{NO_METADATA, check_metadata};
 use crate::domain::threads::run_state::{
     DERIVED_PER_SEARCH_MAX, Derived, FirstMessage, RunState, RunStates, StalePosition, StaleThread,
 };
@@ -53,11 +55,19 @@ pub struct ReadState {
 pub struct DerivedRunStates {
     storage: Arc<dyn CheckpointStorage>,
     read: ReadState,
+    /// Fields of the metadata of checkpoints that threads show.
+    metadata_keys: Vec<String>,
 }
 
 impl DerivedRunStates {
     pub fn new(storage: Arc<dyn CheckpointStorage>, read: ReadState) -> Self {
-        Self { storage, read }
+        Self { storage, read, metadata_keys: Vec::new() }
+    }
+
+    /// Threads show these fields of the metadata of checkpoints, too.
+    #[must_use]
+    pub fn with_metadata(self, metadata_keys: Vec<String>) -> Self {
+        Self { metadata_keys, ..self }
     }
 
     /// A thread that cannot be read has failed.
@@ -83,10 +93,12 @@ impl DerivedRunStates {
             size_bytes += (read.first_message_bytes)(&found);
         }
         let (thread_id, seen) = (stale.thread_id.clone(), stale.seen);
+        let metadata = found.view.as_ref().and_then(|it| shown_fields(it, &self.metadata_keys));
         let derived = cpu_pool::run_sized(&stale.tenant, size_bytes, move || {
             let title = wants_title.then(|| (read.first_message)(&found));
             let first_message = title.unwrap_or(FirstMessage::Unread);
-            Derived { thread_id, seen, state: (read.state)(&found), first_message }
+            let state = (read.state)(&found);
+            Derived { thread_id, seen, state, first_message, metadata }
         });
         derived.await
     }
@@ -184,6 +196,10 @@ impl RunStates for DerivedRunStates {
         }
     }
 
+    fn derives_metadata(&self) -> bool {
+        !self.metadata_keys.is_empty()
+    }
+
     async fn refresh(&self, caller: &Caller, threads: &mut [Thread]) -> Result<()> {
         let tenant = caller.tenant.as_str();
         let mut stale: Vec<&mut Thread> = threads.iter_mut().filter(|it| it.run.is_stale).collect();
@@ -195,11 +211,15 @@ impl RunStates for DerivedRunStates {
             Err(Error::KeyDestroyed) => return Ok(()),
             derived => derived?,
         };
-        for (thread, Derived { seen, state, first_message, .. }) in stale.iter_mut().zip(&derived) {
+        for (thread, it) in stale.iter_mut().zip(&derived) {
+            let Derived { seen, state, first_message, metadata, .. } = it;
             thread.run.state = *state;
             thread.run.changed_at = thread.run.changed_at.max(seen.updated_at);
             if let FirstMessage::Found(text) = first_message {
                 thread.details.first_message.get_or_insert_with(|| text.clone());
+            }
+            if let Some(fields) = metadata {
+                thread.details.take_from_checkpoint(fields)?;
             }
         }
         // What is shown is right all the same.
@@ -208,6 +228,15 @@ impl RunStates for DerivedRunStates {
         }
         Ok(())
     }
+}
+
+/// Fields of a checkpoint's metadata. None where it has none of them, or they cannot be metadata of a thread.
+fn shown_fields(view: &View, keys: &[String]) -> Option<String> {
+    if keys.is_empty() {
+        return None;
+    }
+    let fields = exact_fields::pick(&view.metadata, keys).ok()?;
+    (fields != NO_METADATA && check_metadata(fields.as_bytes()).is_ok()).then_some(fields)
 }
 
 /// Derives the states of threads that nobody asks for and that have come to rest. Any number of servers may do so.

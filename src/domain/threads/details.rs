@@ -1,5 +1,7 @@
 //! Defines what people set of a thread: its title and its metadata, and their changes.
 
+use std::borrow::Cow;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -26,11 +28,14 @@ pub struct Details {
     pub metadata: String,
     /// The first human text of the conversation, as it was derived once. It changes no version.
     pub first_message: Option<String>,
+    /// Fields of the metadata of checkpoints, as an exact JSON object, as they were derived. They change no version.
+    pub from_checkpoints: Option<String>,
 }
 
 impl Default for Details {
     fn default() -> Self {
-        Self { version: 0, title: None, metadata: NO_METADATA.into(), first_message: None }
+        let metadata = NO_METADATA.into();
+        Self { version: 0, title: None, metadata, first_message: None, from_checkpoints: None }
     }
 }
 
@@ -140,6 +145,31 @@ impl Details {
         check_metadata(self.metadata.as_bytes())
     }
 
+    /// What people set, in front of what checkpoints say.
+    ///
+    /// # Errors
+    /// `Integrity` for stored metadata that is no JSON object.
+    pub fn all_metadata(&self) -> Result<Cow<'_, str>> {
+        match &self.from_checkpoints {
+            None => Ok(self.metadata.as_str().into()),
+            Some(from) => {
+                exact_fields::merge(from.as_bytes(), self.metadata.as_bytes()).map(Cow::from)
+            }
+        }
+    }
+
+    /// Takes in fields of a newer checkpoint. Fields that it does not have stay, as far as there is room.
+    ///
+    /// # Errors
+    /// As [`Self::all_metadata`].
+    pub fn take_from_checkpoint(&mut self, fields: &str) -> Result<()> {
+        let before = self.from_checkpoints.as_deref().unwrap_or(NO_METADATA);
+        let merged = exact_fields::merge(before.as_bytes(), fields.as_bytes())?;
+        let has_room = check_size(&merged).is_ok();
+        self.from_checkpoints = Some(if has_room { merged } else { fields.to_owned() });
+        Ok(())
+    }
+
     fn changed(
         &self,
         title: Option<String>,
@@ -153,8 +183,8 @@ impl Details {
             None => self.metadata.clone(),
         };
         check_size(&metadata)?;
-        let (version, first_message) = (now.max(self.version + 1), self.first_message.clone());
-        Ok(Self { version, title, metadata, first_message })
+        let version = now.max(self.version + 1);
+        Ok(Self { version, title, metadata, ..self.clone() })
     }
 }
 
@@ -167,13 +197,22 @@ pub fn check_title(title: &str) -> Result<()> {
 /// Checks the exact text of metadata that a caller sends.
 ///
 /// # Errors
-/// 413 over its limit; 422 for text that is no JSON object, nested too deep, or with numbers that cannot be compared.
+/// As [`check_object`].
 pub fn check_metadata(text: &[u8]) -> Result<()> {
-    if text.len() as u64 > LIMITS.thread_metadata_bytes_max {
-        return Err(too_large());
+    check_object(METADATA, text)
+}
+
+/// Checks an object that is metadata, or that metadata or values are to contain.
+///
+/// # Errors
+/// 413 over the limit of metadata; 422 for text that is no JSON object, nested too deep, or with numbers that cannot be compared.
+pub fn check_object(field: &str, text: &[u8]) -> Result<()> {
+    let limit = LIMITS.thread_metadata_bytes_max;
+    if text.len() as u64 > limit {
+        return Err(Error::TooLarge { field: field.into(), limit });
     }
-    exact_json::check_object(METADATA, text)?;
-    exact_json::check_numbers(METADATA, &exact_json::parse(METADATA, text)?)
+    exact_json::check_object(field, text)?;
+    exact_json::check_numbers(field, &exact_json::parse(field, text)?)
 }
 
 fn check_size(metadata: &str) -> Result<()> {

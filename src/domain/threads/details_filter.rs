@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::details::{METADATA, check_metadata};
+use super::details::check_object;
 use super::graphs::DefaultGraph;
 use crate::domain::error::Result;
 use crate::domain::json::exact_json;
@@ -49,14 +49,14 @@ pub fn folded(text: &str) -> String {
     text.to_lowercase()
 }
 
-/// Conditions that a document contains another: objects field by field, lists and scalars as a whole.
+/// Conditions that a document contains the one in `field`: objects field by field, lists and scalars as a whole.
 ///
 /// # Errors
-/// 422 for text that is no JSON object, or has more values than a filter has conditions.
-pub fn contained(text: &[u8]) -> Result<Vec<Filter>> {
-    check_metadata(text)?;
-    let wanted = exact_json::parse(METADATA, text)?;
-    exact_json::check_wanted(METADATA, &wanted)?;
+/// As [`check_object`]; 422 for more values than a filter has conditions.
+pub fn contained(field: &str, text: &[u8]) -> Result<Vec<Filter>> {
+    check_object(field, text)?;
+    let wanted = exact_json::parse(field, text)?;
+    exact_json::check_wanted(field, &wanted)?;
     let Value::Object(fields) = wanted else { return Ok(Vec::new()) };
     let field = |(name, value): (String, Value)| {
         Filter::Field(Field { name, path: Vec::new() }, contains_value(value))

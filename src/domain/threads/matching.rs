@@ -1,5 +1,7 @@
 //! Holds conditions on details against a thread, with the metadata that callers see.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::details::{METADATA, NO_METADATA};
@@ -59,10 +61,10 @@ impl Thread {
         });
         let labels: Map<String, Value> = labels.collect();
         if labels.is_empty() {
-            return Ok(self.details.metadata.clone());
+            return self.details.all_metadata().map(Cow::into_owned);
         }
         let labels = Value::Object(labels).to_string();
-        exact_fields::merge(labels.as_bytes(), self.details.metadata.as_bytes())
+        exact_fields::merge(labels.as_bytes(), self.details.all_metadata()?.as_bytes())
     }
 
     fn sets_graph(&self) -> Result<bool> {
@@ -108,7 +110,7 @@ mod tests {
 
     fn has(metadata: &str, wanted: &str) -> bool {
         let filter = DetailsFilter {
-            metadata: contained(wanted.as_bytes()).unwrap(),
+            metadata: contained(METADATA, wanted.as_bytes()).unwrap(),
             ..DetailsFilter::default()
         };
         filter.matches(&thread(metadata)).unwrap()
@@ -159,6 +161,31 @@ mod tests {
         assert_eq!(of(Some("mine"), None, "{}"), serde_json::json!({"graph_id": "mine"}));
         let mine = serde_json::json!({"graph_id": "agent", "assistant_id": "b"});
         assert_eq!(of(None, None, r#"{"assistant_id":"b"}"#), mine);
+    }
+
+    #[test]
+    fn fields_of_checkpoints_stand_behind_what_people_set() {
+        let mut it = thread(r#"{"customer":"b"}"#);
+        for fields in [r#"{"customer":"a","n": 1.0}"#, r#"{"n":2}"#, r#"{"m":null}"#] {
+            it.details.take_from_checkpoint(fields).unwrap();
+        }
+        assert_eq!(
+            it.shown_metadata().unwrap(),
+            r#"{"graph_id":"agent","customer":"b","n":2,"m":null}"#
+        );
+        let asks = |wanted: &str| {
+            let metadata = contained(METADATA, wanted.as_bytes()).unwrap();
+            DetailsFilter { metadata, ..DetailsFilter::default() }.matches(&it).unwrap()
+        };
+        assert!(asks(r#"{"customer":"b","n":2}"#) && !asks(r#"{"customer":"a"}"#));
+        // What has no room left makes room.
+        let large = format!(r#"{{"large":"{}"}}"#, "x".repeat(65_000));
+        it.details.take_from_checkpoint(&large).unwrap();
+        it.details.take_from_checkpoint(&large.replace("large", "other")).unwrap();
+        assert_eq!(
+            it.details.from_checkpoints.as_deref(),
+            Some(large.replace("large", "other").as_str())
+        );
     }
 
     #[test]

@@ -119,6 +119,8 @@ pub struct Derived {
     pub seen: SeenThread,
     pub state: RunState,
     pub first_message: FirstMessage,
+    /// Fields of the checkpoint's metadata that the thread shows: the exact text of an object that is not empty.
+    pub metadata: Option<String>,
 }
 
 /// The first human text of a conversation.
@@ -167,7 +169,8 @@ impl Derived {
     /// The state of a thread whose messages nobody can read.
     pub fn untitled(stale: &StaleThread, state: RunState) -> Self {
         let thread_id = stale.thread_id.clone();
-        Self { thread_id, seen: stale.seen, state, first_message: FirstMessage::Unread }
+        let first_message = FirstMessage::Unread;
+        Self { thread_id, seen: stale.seen, state, first_message, metadata: None }
     }
 }
 
@@ -205,8 +208,8 @@ pub trait RunStateStorage: Send + Sync {
     /// Lets the state of a thread be derived again.
     async fn mark_stale(&self, tenant: &str, thread_key: i64) -> Result<()>;
 
-    /// Keeps what was derived after the threads were seen. A thread that changed meanwhile stays stale. A first message is kept only where
-    /// the thread has no title yet.
+    /// Keeps what was derived after the threads were seen. A thread that changed meanwhile stays stale, and keeps its metadata. A first
+    /// message is kept only where the thread has no title yet.
     async fn put_run_states(&self, tenant: &str, derived: &[Derived]) -> Result<()>;
 }
 
@@ -218,6 +221,9 @@ pub trait RunStates: Send + Sync {
     /// # Errors
     /// `ThreadsIndexing` over [`DERIVED_PER_SEARCH_MAX`]; a storage that cannot be read or written.
     async fn refresh_all(&self, tenant: &str) -> Result<()>;
+
+    /// Whether metadata is derived, too.
+    fn derives_metadata(&self) -> bool;
 
     /// Those of the threads that are stale among these, before they are shown.
     ///

@@ -17,6 +17,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::json::exact_json;
 use crate::domain::json::filter::Filter;
+use crate::domain::threads::details::METADATA;
 use crate::domain::threads::details_filter::contained;
 use crate::domain::threads::graphs::{Graph, assistant_id};
 use crate::domain::time::rfc3339_with_offset;
@@ -324,7 +325,7 @@ impl Input for SearchAssistants {
     type Wire<'a> = SearchBody<'a>;
 
     fn from_wire(wire: SearchBody<'_>, _: &Received) -> Result<Self> {
-        let metadata = wire.metadata.map(|it| contained(it.0)).transpose()?;
+        let metadata = wire.metadata.map(|it| contained(METADATA, it.0)).transpose()?;
         Ok(Self {
             graph_id: wire.graph_id.map(|it| it.0),
             name: wire.name.map(|it| it.0).filter(|it| !it.is_empty()),

@@ -20,6 +20,7 @@ use crate::app::App;
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{ThreadId, at_most};
+use crate::domain::threads::details::METADATA;
 use crate::domain::threads::details_filter::{DetailsFilter, contained};
 use crate::domain::threads::thread::{Thread, ThreadQuery, ThreadSort, TimeRange};
 use crate::domain::time::parse_rfc3339;
@@ -31,6 +32,7 @@ use crate::http::request::exact::{Exact, Text};
 use crate::http::request::problem::{Code, Problem};
 use crate::http::store::wire::offset;
 use crate::http::threads::status::StatusParam;
+use crate::http::threads::values::{self, ValuesFilter, find};
 
 const ROWS: i64 = 10;
 
@@ -43,7 +45,8 @@ const ROWS: i64 = 10;
     request_body(content = SearchBody, example = json!({"metadata": {"customer": "acme"}, "limit": 20, "sort_by": "updated_at"})),
     responses(
         (status = 200, description = "Threads", body = Vec<AgentServerThread>),
-        (status = 400, description = "`bad_request`"), (status = 503, description = "`threads_indexing`"),
+        (status = 400, description = "`bad_request`"), (status = 422, description = "`search_too_wide`"),
+        (status = 503, description = "`threads_indexing`"),
     ),
 )]
 pub async fn search(
@@ -51,14 +54,14 @@ pub async fn search(
     ids: ShownIds,
     call: JsonCall<SearchThreads>,
 ) -> Answer {
-    let Call { caller, input: SearchThreads { conditions, fields }, reply, .. } = call.0;
+    let Call { caller, input: SearchThreads { conditions, values, fields }, reply, .. } = call.0;
     let mut query = resolved(&app, &caller, conditions?).await?;
     let fields = ThreadFields { ids, ..fields };
     let (wanted, passed) = (query.limit, query.offset);
     let mut threads = VecDeque::new();
     loop {
         query.limit = wanted - threads.len();
-        let page = app.threads.list(&caller, query.clone()).await?;
+        let page = find(&app, &caller, query.clone(), &values).await?;
         threads.extend(page.threads);
         (query.after, query.offset) = (page.next, 0);
         if query.after.is_none() || threads.len() >= wanted {
@@ -83,13 +86,14 @@ pub async fn search(
     request_body(content = CountBody, example = json!({"metadata": {"customer": "acme"}})),
     responses(
         (status = 200, description = "How many", body = u64, content_type = "application/json", example = json!(12)),
-        (status = 400, description = "`bad_request`"), (status = 503, description = "`threads_indexing`"),
+        (status = 400, description = "`bad_request`"), (status = 422, description = "`search_too_wide`"),
+        (status = 503, description = "`threads_indexing`"),
     ),
 )]
 pub async fn count(State(app): State<Arc<App>>, call: JsonCall<CountThreads>) -> Answer {
-    let Call { caller, input: CountThreads(conditions), reply, .. } = call.0;
+    let Call { caller, input: CountThreads(conditions, values), reply, .. } = call.0;
     let query = resolved(&app, &caller, conditions?).await?;
-    reply.with(&app.threads.count(&caller, query).await?)
+    reply.with(&values::count(&app, &caller, query, &values).await?)
 }
 
 /// Ids may be aliases, and threads without a graph count as of the default one.
@@ -113,7 +117,8 @@ macro_rules! with_conditions {
             /// An object that the metadata contains: objects field by field, lists and all else as a whole.
             #[serde(borrow)]
             metadata: Option<Exact<'a>>,
-            /// Is refused, unless it is empty.
+            /// An object that the values of the newest state contain, in the same way. Each thread that meets the other conditions is opened, at
+            /// most 10,000.
             #[serde(borrow)]
             values: Option<Exact<'a>>,
             status: Option<StatusParam>,
@@ -126,15 +131,16 @@ macro_rules! with_conditions {
         }
 
         impl $body<'_> {
+            fn values(&mut self) -> Result<ValuesFilter> {
+                let values = self.values.take().map(|it| ValuesFilter::read(it.0));
+                Ok(values.transpose()?.unwrap_or_default())
+            }
+
             fn conditions(&mut self) -> Result<Conditions> {
                 let time = |field: &str, text: &mut Option<Text>| {
                     text.take().map(|it| parse_rfc3339(field, &it.0)).transpose()
                 };
-                if self.values.take().is_some_and(|it| it.0 != b"{}") {
-                    let detail = "threads are not searched by their values; search by metadata, status or ids";
-                    return Err(Error::invalid("values", detail));
-                }
-                let metadata = self.metadata.take().map(|it| contained(it.0)).transpose()?;
+                let metadata = self.metadata.take().map(|it| contained(METADATA, it.0)).transpose()?;
                 let ids = match thread_ids(self.ids.take().unwrap_or_default())? {
                     Ok(ids) => ids,
                     Err(problem) => return Ok(Err(problem)),
@@ -211,16 +217,18 @@ type Conditions = Result<ThreadQuery, Problem>;
 
 pub struct SearchThreads {
     conditions: Conditions,
+    values: ValuesFilter,
     fields: ThreadFields,
 }
 
-pub struct CountThreads(Conditions);
+pub struct CountThreads(Conditions, ValuesFilter);
 
 impl Input for CountThreads {
     type Wire<'a> = CountBody<'a>;
 
     fn from_wire(mut wire: CountBody<'_>, _: &Received) -> Result<Self> {
-        wire.conditions().map(Self)
+        let values = wire.values()?;
+        Ok(Self(wire.conditions()?, values))
     }
 }
 
@@ -243,9 +251,10 @@ impl Input for SearchThreads {
         };
         let (limit, offset) = (limit(wire.limit.unwrap_or(ROWS))?, offset(wire.offset)?);
         let ascending = wire.sort_order == Some(SortDirection::Asc);
+        let values = wire.values()?;
         let conditions = wire.conditions()?;
         let conditions = conditions.map(|it| ThreadQuery { limit, offset, sort, ascending, ..it });
-        Ok(Self { conditions, fields })
+        Ok(Self { conditions, values, fields })
     }
 }
 

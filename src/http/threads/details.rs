@@ -10,13 +10,14 @@ use super::handlers::{PAGE_DEFAULT, ThreadOut, Threads, page_of};
 use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
 use super::preview::{INCLUDED_MAX, PartParam, PreviewOut};
 use super::status::StatusParam;
+use super::values::{self, ValuesFilter, find};
 use crate::app::App;
 use crate::domain::Result;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
 use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::details::{
-    NewThread, TitleChange, UpdateThread, check_metadata, check_title,
+    METADATA, NewThread, TitleChange, UpdateThread, check_metadata, check_title,
 };
 use crate::domain::threads::details_filter::{DetailsFilter, Words, contained};
 use crate::domain::threads::run_state::{STATUSES_MAX, Status};
@@ -82,13 +83,14 @@ pub async fn update(State(app): State<Arc<App>>, call: Call<UpdateThread>) -> An
     request_body(content = SearchThreadsBody, example = json!({"metadata": {"customer": "acme"}, "limit": 20})),
     responses(
         (status = 200, description = "A page", body = Threads, example = json!({"threads": []})),
+        (status = 422, description = "`search_too_wide`"),
         (status = 503, description = "`threads_indexing`"),
     ),
 )]
 pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> Answer {
-    let Call { caller, input: SearchThreads { query, has_preview }, reply, .. } = call;
+    let Call { caller, input: SearchThreads { query, values, has_preview }, reply, .. } = call;
     let order = (query.sort, query.ascending);
-    let page = app.threads.list(&caller, query).await?;
+    let page = find(&app, &caller, query, &values).await?;
     let mut page = page_of(page, order, app.threads.busy_since())?;
     for thread in page.threads.iter_mut().filter(|it| has_preview && it.checkpoint_count > 0) {
         thread.preview = PreviewOut::of(&app, &caller, &thread.thread_id).await?;
@@ -104,12 +106,13 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> A
     request_body(content = CountThreadsBody, example = json!({"metadata": {"customer": "acme"}})),
     responses(
         (status = 200, description = "How many", body = ThreadCount, example = json!({"count": 12})),
+        (status = 422, description = "`search_too_wide`"),
         (status = 503, description = "`threads_indexing`"),
     ),
 )]
 pub async fn count(State(app): State<Arc<App>>, call: Call<CountThreads>) -> Answer {
-    let Call { caller, input: CountThreads(query), reply, .. } = call;
-    let count = app.threads.count(&caller, query).await?;
+    let Call { caller, input: CountThreads(query, values), reply, .. } = call;
+    let count = values::count(&app, &caller, query, &values).await?;
     reply.with(&ThreadCount { count })
 }
 
@@ -175,6 +178,10 @@ macro_rules! with_conditions {
             /// An object: threads whose metadata contains it. Objects are contained field by field, lists and all else as a whole.
             #[serde(borrow)]
             metadata: Option<Exact<'a>>,
+            /// An object: threads whose newest state contains it in its values, in the same way. Each thread that meets the other conditions is
+            /// opened, at most 10,000.
+            #[serde(borrow)]
+            values: Option<Exact<'a>>,
             /// Part of the title, in small or large letters, or the beginning of the id.
             q: Option<Text>,
             /// As in the metadata of the thread's checkpoints, like the next two.
@@ -198,6 +205,11 @@ macro_rules! with_conditions {
         }
 
         impl $body<'_> {
+            fn values(&mut self) -> Result<ValuesFilter> {
+                let values = self.values.take().map(|it| ValuesFilter::read(it.0));
+                Ok(values.transpose()?.unwrap_or_default())
+            }
+
             fn conditions(&mut self) -> Result<ThreadQuery> {
                 let label = |field: &str, text: &mut Option<Text>| {
                     name(field, LIMITS.checkpoint_id_bytes_max, text.take())
@@ -205,7 +217,7 @@ macro_rules! with_conditions {
                 let time = |field: &str, text: &mut Option<Text>| {
                     text.take().map(|it| parse_rfc3339(field, &it.0)).transpose()
                 };
-                let metadata = self.metadata.take().map(|it| contained(it.0));
+                let metadata = self.metadata.take().map(|it| contained(METADATA, it.0));
                 let words = self.q.take().map(|it| Words::new(it.0));
                 Ok(ThreadQuery {
                     ids: self.ids.take().map(thread_ids).transpose()?,
@@ -256,10 +268,11 @@ with_conditions! {
 
 pub struct SearchThreads {
     query: ThreadQuery,
+    values: ValuesFilter,
     has_preview: bool,
 }
 
-pub struct CountThreads(ThreadQuery);
+pub struct CountThreads(ThreadQuery, ValuesFilter);
 
 impl Input for NewThread {
     type Wire<'a> = CreateThreadBody<'a>;
@@ -296,7 +309,8 @@ impl Input for CountThreads {
     type Wire<'a> = CountThreadsBody<'a>;
 
     fn from_wire(mut wire: CountThreadsBody<'_>, _: &Received) -> Result<Self> {
-        wire.conditions().map(Self)
+        let values = wire.values()?;
+        Ok(Self(wire.conditions()?, values))
     }
 }
 
@@ -310,8 +324,9 @@ impl Input for SearchThreads {
         let limit = limit(Some(wire.limit.unwrap_or(PAGE_DEFAULT)))?;
         let included = wire.include.take().unwrap_or_default();
         at_most("include", included.len(), INCLUDED_MAX)?;
+        let values = wire.values()?;
         let query = ThreadQuery { limit, after, sort, ascending, ..wire.conditions()? };
-        Ok(Self { query, has_preview: included.contains(&PartParam::Preview) })
+        Ok(Self { query, values, has_preview: included.contains(&PartParam::Preview) })
     }
 }
 

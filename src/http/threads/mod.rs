@@ -9,3 +9,4 @@ pub mod preview;
 pub mod retention;
 pub mod status;
 pub mod storage_use;
+pub mod values;

@@ -22,6 +22,8 @@ struct Document<'a> {
     title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     first_message: Option<String>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none", default)]
+    from_checkpoints: Option<&'a RawValue>,
     #[serde(borrow)]
     metadata: &'a RawValue,
 }
@@ -55,7 +57,7 @@ impl DetailsRow {
             title_folded: String::new(),
         };
         if secret.cipher().is_none() {
-            let parsed = exact_json::parse("metadata", details.metadata.as_bytes())?;
+            let parsed = exact_json::parse("metadata", details.all_metadata()?.as_bytes())?;
             (row.projection, row.has_marks) = project(tenant, &parsed);
             row.title_folded = details.shown_title().map(|it| folded(&it.0)).unwrap_or_default();
         }
@@ -82,7 +84,7 @@ impl DetailsRow {
             && title.unwrap_or_default() == self.title_folded
     }
 
-    /// The row of a thread with this key, for [`put_first_messages`](super::first_messages::put_first_messages).
+    /// The row of a thread with this key, for [`put_derived_details`](super::derived_details::put_derived_details).
     pub fn push(self, thread_key: i64, rows: &mut Rows) {
         let (start, length) = rows.bytes(&self.document);
         let Self { version, projection, has_marks, title_folded, .. } = self;
@@ -108,11 +110,16 @@ pub fn details_at<R>(scope_id: i64, act: impl FnOnce(AssociatedData<'_>) -> R) -
 }
 
 fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u8>> {
-    let metadata = serde_json::from_str(&details.metadata).map_err(|_| damaged())?;
+    let metadata = raw(&details.metadata)?;
+    let from_checkpoints = details.from_checkpoints.as_deref().map(raw).transpose()?;
     let (title, first_message) = (details.title.clone(), details.first_message.clone());
-    let document = Document { title, first_message, metadata };
+    let document = Document { title, first_message, from_checkpoints, metadata };
     let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
     Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())
+}
+
+fn raw(text: &str) -> Result<&RawValue> {
+    serde_json::from_str(text).map_err(|_| damaged())
 }
 
 /// # Errors
@@ -125,8 +132,11 @@ pub fn open(
 ) -> Result<Details> {
     let json = details_at(scope_id, |aad| open_document(secret, aad, document))?;
     let document: Document<'_> = serde_json::from_slice(&json).map_err(|_| damaged())?;
-    let Document { title, first_message, metadata } = document;
-    Ok(Details { version, title, metadata: metadata.get().to_owned(), first_message })
+    let Document { title, first_message, from_checkpoints, metadata } = document;
+    let [metadata, from_checkpoints] =
+        [Some(metadata), from_checkpoints].map(|it| it.map(|it| it.get().to_owned()));
+    let metadata = metadata.unwrap_or_default();
+    Ok(Details { version, title, metadata, first_message, from_checkpoints })
 }
 
 fn damaged() -> Error {

@@ -1,10 +1,10 @@
 //! Stores threads: their listing, copies, leases, retention and size.
 
 mod aliases;
+mod derived_details;
 mod derived_rows;
 pub mod details;
 pub mod details_document;
-mod first_messages;
 mod order;
 pub mod policies;
 pub mod policy_rows;

@@ -12,8 +12,8 @@ use crate::domain::threads::run_state::{
 };
 use crate::storage::db::access::{OWN_WORK, SqlRow};
 use crate::storage::sessions::SessionEngine;
+use crate::storage::threads::derived_details::put_derived_details;
 use crate::storage::threads::derived_rows::{PutDerived, ROW_OF_ID, limit_value, put_derived};
-use crate::storage::threads::first_messages::put_first_messages;
 use crate::storage::threads::thread_filter::SHOWN;
 
 const COLUMNS: &str = "tenant, thread_id, thread_key, updated_at, checkpoint_count, size_bytes, cast(title_misses as bigint)";
@@ -125,18 +125,21 @@ impl<T: SessionEngine> RunStateStorage for T {
         self.write_rows(tenant, &self.dialect().fill(text), &binds).await.map(drop)
     }
 
-    /// One round trip; one more for each thread that is being written to, and five where there are first messages.
+    /// One round trip; one more for each thread that is being written to, and five where there are first messages or metadata.
     async fn put_run_states(&self, tenant: &str, derived: &[Derived]) -> Result<()> {
-        let titled = put_first_messages(self, tenant, derived).await?;
+        let details = put_derived_details(self, tenant, derived).await?;
+        let derived: Vec<&Derived> =
+            derived.iter().filter(|it| !details.left.contains(&it.seen.thread_key)).collect();
         let probe = self.dialect().probe("x.thread_key", "threads", "x", ROW_OF_ID);
         let among = |free: &str| PUT.replace("{free}", free).replace("{probe}", &probe);
         let statement = PutDerived { free: among(FREE), any: among("") };
-        let row = |Derived { thread_id, seen, state, first_message }: &Derived| {
+        let row = |it: &&Derived| {
+            let Derived { thread_id, seen, state, first_message, .. } = it;
             let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = *seen;
             let misses = match first_message {
                 FirstMessage::Unread => 0,
                 FirstMessage::Absent => 1,
-                FirstMessage::Found(_) => -i64::from(titled.contains(&thread_key)),
+                FirstMessage::Found(_) => -i64::from(details.titled.contains(&thread_key)),
             };
             let state = state.number();
             let seen = json!([
@@ -150,7 +153,7 @@ impl<T: SessionEngine> RunStateStorage for T {
             ]);
             (thread_key, seen)
         };
-        put_derived(self, tenant, &statement, derived, row).await
+        put_derived(self, tenant, &statement, &derived, row).await
     }
 }
 

@@ -296,7 +296,7 @@ mod tests {
     }
 
     fn even(limit: usize) -> ThreadQuery {
-        let metadata = contained(br#"{"even":true}"#).unwrap();
+        let metadata = contained("metadata", br#"{"even":true}"#).unwrap();
         let details = DetailsFilter { metadata, ..DetailsFilter::default() };
         ThreadQuery {
             limit,

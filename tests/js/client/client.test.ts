@@ -71,6 +71,8 @@ describe.each(ENGINES)("on %s", (engine) => {
     });
     expect(await client.getThread("trip")).toMatchObject({ status: "idle" });
     expect(await found({ status: ["idle", "busy"], sort: "state_updated" })).toEqual(["trip"]);
+    expect(await found({ values: { a: "value" } })).toEqual(["trip"]);
+    expect(await client.threads.count({ values: { a: "other" } })).toBe(0);
     expect(await client.threads.count({ status: ["error", "interrupted"] })).toBe(0);
     expect(await client.threads.count({ status: "idle" })).toBe(1);
     const { thread } = await client.threads.create();

@@ -1,5 +1,6 @@
 """Threads as LangGraph's SDK calls them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from langgraph_sdk.errors import (
     NotFoundError,
     UnprocessableEntityError,
 )
+from threadkeep.langgraph import ThreadkeepSaver
 
 from agent_server.wire import WireDriver, sdk
 from equivalence import graphs
@@ -73,11 +75,33 @@ def test_a_thread_that_asks_shows_its_question(saver: Any, server: Server, api_k
     told = [{"id": it.id, "value": it.value} for it in asked.interrupts]
     assert thread["interrupts"] == {asked.id: told}
     (row,) = driver.client.threads.search(
-        status="interrupted", extract={"question": "interrupts", "first": "values.log[0]"}
+        status="interrupted",
+        values={"log": thread["values"]["log"]},
+        extract={"question": "interrupts", "first": "values.log[0]"},
     )
+    assert driver.client.threads.count(values={"log": ["out"]}) == 0
     assert row["extracted"]["first"] == "in"
     assert row["extracted"]["question"] == thread["interrupts"]
     driver.close()
+
+
+def test_metadata_of_runs_shows_where_the_server_is_told(
+    start_server: Callable[..., Server],
+) -> None:
+    server = start_server(options=["--thread-metadata-keys", "customer,project"])
+    key = server.new_key()
+    graph = graphs.asking("plain", ThreadkeepSaver(server.url, api_key=key))
+    threads = sdk(server, key).threads
+    for thread_id, customer in [("a", "acme"), ("b", "other")]:
+        run: Any = {"configurable": {"thread_id": thread_id}}
+        graph.invoke({"log": ["in"]}, {**run, "metadata": {"customer": customer, "more": 1}})
+    found = threads.search(metadata={"customer": "acme"})
+    assert [(it["thread_id"], it["metadata"]) for it in found] == [("a", {"customer": "acme"})]
+    threads.update("b", metadata={"customer": "acme"})
+    assert threads.count(metadata={"customer": "acme"}) == 2
+    refused = server.command("serve", "--thread-metadata-keys", "user_id")
+    assert refused.returncode == 2
+    assert "user_id shows anyway" in refused.stderr
 
 
 def test_graphs_that_threads_name_are_assistants(server: Server, api_key: str) -> None:

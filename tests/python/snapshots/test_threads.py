@@ -169,6 +169,10 @@ def test_the_status_follows_the_graph(client: Client, world: World) -> None:
     found = client.threads.search(status=["interrupted", "error"], sort="thread_id", order="asc")
     assert [it.thread_id for it in found.threads] == ["asks", "fails", "leased", "stopped"]
     assert client.threads.count(status=["idle"]) == client.threads.count(status="idle") == 1
+    approved = client.threads.search(values={"approved": True}, status="idle")
+    assert [it.thread_id for it in approved.threads] == ["answered"]
+    assert client.threads.count(values={"approved": False}) == 1
+    assert client.threads.count(values={"approved": 1}) == 0
     newest = client.threads.search(sort="state_updated", order="desc", limit=1).threads
     assert [it.thread_id for it in newest] == ["leased"]
     asking = {"next": ["ask"], "interrupts": 1}

@@ -50,6 +50,8 @@ export interface ThreadConditions extends CallOptions {
   prefix?: string | undefined;
   /** What their metadata contains: objects field by field, lists and all else as a whole. */
   metadata?: Readonly<Metadata> | undefined;
+  /** What the values of their newest state contain, in the same way. The server opens each thread that meets the other conditions, at most 10,000. */
+  values?: Readonly<Metadata> | undefined;
   /** Part of the title, in small or large letters, or the beginning of the id. */
   q?: string | undefined;
   graphId?: string | undefined;
@@ -128,11 +130,12 @@ export class Threads {
 
 /** The conditions as they travel. */
 function conditionsOf(options: ThreadConditions): Body<"/v1/threads/count"> {
-  const { ids, metadata, prefix, q, owner, status } = options;
+  const { ids, metadata, values, prefix, q, owner, status } = options;
   const { graphId: graph_id, assistantId: assistant_id, userId: user_id } = options;
   return {
     ids: ids?.map((id) => threadIdOf(id)),
     metadata: metadata && exact(metadata, "metadata"),
+    values: values && exact(values, "values"),
     prefix,
     q: q === undefined ? undefined : wellFormed(q, "q"),
     owner,

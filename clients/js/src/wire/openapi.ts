@@ -2938,6 +2938,7 @@ export interface components {
             updated_after?: string | null;
             updated_before?: string | null;
             user_id?: string | null;
+            values?: components["schemas"]["Exact"] | null;
         };
         CreatedSession: {
             agent?: string | null;
@@ -4044,14 +4045,11 @@ export interface components {
              * @description Names inside of a session: streams, documents, counters, ids of entries; also user, agent and title.
              */
             session_name_bytes_max: number;
-            /**
-             * Format: int64
-             * @description Of an address whose maker did not say.
-             */
+            /** Format: int64 */
             signed_url_seconds_default: number;
             /**
              * Format: int64
-             * @description How long a signed address of a file is valid.
+             * @description How long a signed address of a file is valid: at most, and where its maker did not say.
              */
             signed_url_seconds_max: number;
             /**
@@ -4070,19 +4068,13 @@ export interface components {
              * @description Labels of one snapshot, and bytes of the name and of the value of one.
              */
             snapshot_labels_max: number;
-            /**
-             * Format: int64
-             * @description Namespaces of one snapshot, and items in them.
-             */
+            /** Format: int64 */
             snapshot_namespaces_max: number;
-            /**
-             * Format: int64
-             * @description Sessions of one snapshot.
-             */
+            /** Format: int64 */
             snapshot_sessions_max: number;
             /**
              * Format: int64
-             * @description Threads of one snapshot.
+             * @description Threads of one snapshot, namespaces, items in them, and sessions.
              */
             snapshot_threads_max: number;
             /**
@@ -4210,6 +4202,11 @@ export interface components {
              * @description One value or write of a checkpoint. One over `value_inline_bytes_max` goes and comes in parts.
              */
             value_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Threads that one search or count by values opens.
+             */
+            value_candidates_max: number;
             /**
              * Format: int64
              * @description A reader that takes values in parts gets larger ones so; clients send larger ones so.
@@ -4628,7 +4625,7 @@ export interface components {
          * @description What happened, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_body" | "bad_request" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "run_not_found" | "assistant_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_absent" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "needs_graph" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "threads_indexing" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+        ProblemCode: "malformed_body" | "bad_request" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "run_not_found" | "assistant_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_absent" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "needs_graph" | "search_too_wide" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "threads_indexing" | "deadline_exceeded" | "overloaded" | "commit_unknown";
         Prune: {
             /** @description Only say what would go. Default false. */
             dry_run?: boolean | null;
@@ -5081,6 +5078,7 @@ export interface components {
             updated_after?: string | null;
             updated_before?: string | null;
             user_id?: string | null;
+            values?: components["schemas"]["Exact"] | null;
         };
         Session: {
             agent?: string | null;
@@ -6811,6 +6809,29 @@ export interface components {
                  *       "status": 422,
                  *       "title": "The file has fewer lines",
                  *       "type": "urn:threadkeep:problem:offset_past_end"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `invalid`: The request is not valid; `search_too_wide`: The search would open too many threads */
+        "422.search_too_wide.invalid": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "search_too_wide",
+                 *       "detail": "The search would open too many threads",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 422,
+                 *       "title": "The search would open too many threads",
+                 *       "type": "urn:threadkeep:problem:search_too_wide"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
@@ -12128,7 +12149,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.search_too_wide.invalid"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
@@ -12517,7 +12538,7 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
-            422: components["responses"]["422.invalid"];
+            422: components["responses"]["422.search_too_wide.invalid"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];

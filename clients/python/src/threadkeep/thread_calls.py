@@ -35,14 +35,17 @@ UNCHANGED: Final = _Unchanged.UNCHANGED
 class Conditions(TypedDict, total=False):
     """Conditions of a search. A thread must meet all of them.
 
-    `metadata` has to be contained: objects field by field, lists and all else as a whole. `q` is a
-    part of the title, in small or large letters, or the beginning of the id. `status` is one that
-    they stand as, or several. Times are RFC 3339, "after" from then on, "before" without it.
+    `metadata` has to be contained: objects field by field, lists and all else as a whole. `values`
+    has to be contained so in the values of the newest state; the server opens each thread that
+    meets the other conditions for it, at most 10,000. `q` is a part of the title, in small or large
+    letters, or the beginning of the id. `status` is one that they stand as, or several. Times are
+    RFC 3339, "after" from then on, "before" without it.
     """
 
     ids: Sequence[str]
     prefix: str
     metadata: Mapping[str, Any]
+    values: Mapping[str, Any]
     q: str
     graph_id: str
     assistant_id: str
@@ -91,7 +94,8 @@ def conditions_body(conditions: Conditions) -> dict[str, Any]:
     """The conditions of a search or a count as they travel."""
     body: dict[str, Any] = dict(conditions)
     lists = {name: _listed(body[name]) for name in ("ids", "status") if body.get(name) is not None}
-    return {**body, **lists, "metadata": _json(body.get("metadata"))}
+    objects = {name: _json(body.get(name)) for name in ("metadata", "values")}
+    return {**body, **lists, **objects}
 
 
 def page_body(
