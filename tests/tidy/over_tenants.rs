@@ -19,7 +19,7 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ),
     (
         "threads/postgres/conditions/statements.rs",
-        "select count(*) from {found} cross join lateral",
+        "select {uncertain} as is_uncertain from {found} cross join lateral",
         "what the index finds of the tenant, or all details of the tenant",
     ),
     (

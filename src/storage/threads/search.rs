@@ -42,6 +42,15 @@ pub struct FoundThread {
     pub is_certain: bool,
 }
 
+/// What one statement counted of the threads that may match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// They match.
+    pub certain: u64,
+    /// The statement cannot decide about them.
+    pub uncertain: u64,
+}
+
 /// An engine that lists threads.
 #[async_trait]
 pub trait ThreadPages: Send + Sync {
@@ -53,13 +62,13 @@ pub trait ThreadPages: Send + Sync {
         ask: Ask<'_>,
     ) -> Result<FoundPage>;
 
-    /// How many threads match for certain. None: a statement cannot count them.
-    async fn count_certain(
+    /// One round trip. None: a statement cannot count them.
+    async fn count_matching(
         &self,
         caller: &Caller,
         secret: Option<&TenantSecret>,
         query: &ThreadQuery,
-    ) -> Result<Option<u64>>;
+    ) -> Result<Option<Counted>>;
 }
 
 /// What of encrypted details one request may open: no index narrows them down.
@@ -158,10 +167,10 @@ pub async fn count(
     (caller, secret): (&Caller, Option<&TenantSecret>),
     query: &ThreadQuery,
 ) -> Result<u64> {
-    let certain = engine.count_certain(caller, secret, query).await?;
-    let only_uncertain = certain.is_some();
-    let mut count = certain.unwrap_or(0);
-    if only_uncertain && query.details.metadata.is_empty() {
+    let counted = engine.count_matching(caller, secret, query).await?;
+    let only_uncertain = counted.is_some();
+    let mut count = counted.map_or(0, |it| it.certain);
+    if counted.is_some_and(|it| it.uncertain == 0) {
         return Ok(count);
     }
     let mut opened = Opened::of(secret, query);
@@ -285,12 +294,12 @@ mod tests {
             Ok(FoundPage { threads: (first..last).map(numbered).collect(), is_cut: false })
         }
 
-        async fn count_certain(
+        async fn count_matching(
             &self,
             _: &Caller,
             _: Option<&TenantSecret>,
             _: &ThreadQuery,
-        ) -> Result<Option<u64>> {
+        ) -> Result<Option<Counted>> {
             Ok(None)
         }
     }

@@ -16,7 +16,7 @@ use crate::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadPage, Th
 use crate::domain::tokens::grants::Action;
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::threads::search::{
-    self, Ask, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages, is_sealed,
+    self, Ask, Counted, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages, is_sealed,
     secret_unless_destroyed, with_details,
 };
 use crate::storage::threads::storage_use::storage_use;
@@ -123,22 +123,25 @@ impl ThreadPages for PostgresStorage {
         Ok(found)
     }
 
-    async fn count_certain(
+    async fn count_matching(
         &self,
         caller: &Caller,
         secret: Option<&TenantSecret>,
         query: &ThreadQuery,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Option<Counted>> {
         if is_sealed(secret) && !query.details.is_empty() {
             return Ok(None);
         }
         let filter = ThreadFilter::by(caller, Action::Read);
         let ask = Ask { query, only_uncertain: false };
         let conditions = Conditions::new(&caller.tenant, ask, false, false);
-        let Some(text) = conditions.count(&filter.ways()) else { return Ok(Some(0)) };
+        let Some(text) = conditions.count(&filter.ways()) else {
+            return Ok(Some(Counted::default()));
+        };
         let counted = conditions.bind(&caller.tenant, filter, &text);
         let row = counted.fetch_one(&mut *self.searches.get(&caller.tenant).await?).await?;
-        Ok(Some(row.get::<i64, _>(0).unsigned_abs()))
+        let [certain, uncertain] = [0, 1].map(|at| row.get::<i64, _>(at).unsigned_abs());
+        Ok(Some(Counted { certain, uncertain }))
     }
 }
 

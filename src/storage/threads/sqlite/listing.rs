@@ -140,23 +140,21 @@ impl<'a> Statement<'a> {
         self.uncertain != UNDECIDED
     }
 
-    /// How many there are of which the statement can decide.
+    /// How many match, and of how many the statement cannot decide.
     pub(super) fn count(&self) -> String {
-        let certain = match self.uncertain.as_str() {
-            "" => String::new(),
-            uncertain => format!(" and not {uncertain}"),
-        };
+        let uncertain = if self.uncertain.is_empty() { "0" } else { &self.uncertain };
+        let counts = format!("coalesce(sum(not {uncertain}), 0), coalesce(sum({uncertain}), 0)");
         let is_all = self.filter.ways() == [Way::Everything];
         if is_all && self.query.asks_only_metadata() && !self.metadata.text.is_empty() {
             return format!(
-                "select count(*) from thread_details i where tenant = $1 and {}{certain} and {}",
+                "select {counts} from thread_details i where tenant = $1 and {} and {}",
                 self.metadata.text,
                 is_of_shown_thread("thread_key")
             );
         }
         let details = if self.metadata.text.is_empty() { "" } else { DETAILS };
         format!(
-            "select count(*) from threads{details} where threads.tenant = $1 and {SHOWN}{}{certain}
+            "select {counts} from threads{details} where threads.tenant = $1 and {SHOWN}{}
                 and $8 is not null and $21 is not null",
             self.conditions()
         )

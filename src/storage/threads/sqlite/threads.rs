@@ -13,8 +13,8 @@ use crate::domain::threads::thread::{Thread, ThreadQuery};
 use crate::domain::tokens::grants::Action;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::threads::search::{
-    Ask, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages, secret_unless_destroyed,
-    with_details,
+    Ask, Counted, DetailsColumns, FoundPage, FoundThread, RunColumns, ThreadPages,
+    secret_unless_destroyed, with_details,
 };
 use crate::storage::threads::thread_filter::OwnedThread;
 use crate::storage::tokens::owner_macs::OwnerRow;
@@ -78,12 +78,12 @@ impl ThreadPages for SqliteStorage {
         Ok(found)
     }
 
-    async fn count_certain(
+    async fn count_matching(
         &self,
         caller: &Caller,
         secret: Option<&TenantSecret>,
         query: &ThreadQuery,
-    ) -> Result<Option<u64>> {
+    ) -> Result<Option<Counted>> {
         let ask = Ask { query, only_uncertain: false };
         let statement = Statement::new(caller, secret, ask);
         if !statement.decides() {
@@ -92,7 +92,9 @@ impl ThreadPages for SqliteStorage {
         let mut reader = self.connections.begin_search(&caller.tenant).await?;
         let row = statement.bind(statement.count()).fetch_one(&mut *reader).await?;
         reader.end().await?;
-        Ok(Some(row.try_get::<i64, _>(0)?.unsigned_abs()))
+        let (certain, uncertain): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        let (certain, uncertain) = (certain.unsigned_abs(), uncertain.unsigned_abs());
+        Ok(Some(Counted { certain, uncertain }))
     }
 }
 

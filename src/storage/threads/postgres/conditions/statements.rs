@@ -171,25 +171,28 @@ impl Conditions<'_> {
         }
     }
 
-    /// None: there is no way in.
+    /// How many match, and of how many the statement cannot decide. None: there is no way in.
     pub(in crate::storage::threads::postgres) fn count(&self, ways: &[Way]) -> Option<String> {
-        let certain = if self.uncertain.is_empty() { "" } else { " and not " };
-        let certain = format!("{certain}{}", self.uncertain);
+        const COUNTS: &str =
+            "count(*) filter (where not is_uncertain), count(*) filter (where is_uncertain)";
+        let uncertain = if self.uncertain.is_empty() { "false" } else { &self.uncertain };
         if ways == [Way::Everything] && self.query.asks_only_metadata() {
-            return Some(self.count_details(&certain));
+            return Some(format!("select {COUNTS} from ({}) found", self.details(uncertain)));
         }
-        let parts = self.parts(&self.sources_of_all(), ways, "thread_id", |_| certain.clone());
+        let columns = format!("thread_id, {uncertain} as is_uncertain");
+        let parts = self.parts(&self.sources_of_all(), ways, &columns, |_| String::new());
         let all = parts.join(") union (");
-        (!parts.is_empty()).then(|| format!("select count(*) from (({all})) found"))
+        (!parts.is_empty()).then(|| format!("select {COUNTS} from (({all})) found"))
     }
 
-    fn count_details(&self, certain: &str) -> String {
+    /// Whether each of the details that match is uncertain.
+    fn details(&self, uncertain: &str) -> String {
         let found =
             if self.indexed.is_empty() { ALL_DETAILS.to_owned() } else { self.in_index("true") };
         let (conditions, is_shown) = (&self.text, is_of_shown_thread("i.details_key"));
         format!(
-            "select count(*) from {found} cross join lateral (select i.projection -> $1 as d) p
-             where {is_shown}{conditions}{certain}"
+            "select {uncertain} as is_uncertain from {found} cross join lateral (select i.projection -> $1 as d) p
+             where {is_shown}{conditions}"
         )
     }
 
