@@ -43,6 +43,9 @@ DATABASE_URL = os.environ.get("THREADKEEP_TEST_DATABASE_URL")
 # Random ids of threads that LangGraph's SDK reaches by their aliases.
 ALIAS_IDS = _number("THREADKEEP_TEST_ALIAS_IDS", 100)
 
+# Threads that an earlier version leaves behind (upgrades/).
+UPGRADE_THREADS = _number("THREADKEEP_TEST_UPGRADE_THREADS", 2_000)
+
 # Faults: how often the server is killed and the database is shut down under load, how many
 # commits are acknowledged in between, and by how many clients at once.
 KILLS = _number("THREADKEEP_TEST_KILLS", 3)
