@@ -1,7 +1,7 @@
 /** Configures vitest: three workers run the JavaScript suites against the built package and the real program. */
 
 import { defineConfig } from "vitest/config";
-import { PATIENCE_MS } from "./support/settings.js";
+import { PATIENCE_MS, UI_SOURCES } from "./support/settings.js";
 
 /** A test waits for several things, each with the whole patience. */
 const TIMEOUT_MS = 5 * PATIENCE_MS;
@@ -11,6 +11,8 @@ export default defineConfig({
     // The published suite expects describe, it and expect to be there.
     globals: true,
     include: ["*/*.test.ts"],
+    // They are not made, rather than skipped, where their sources are not.
+    exclude: UI_SOURCES === undefined ? ["front_ends/*"] : [],
     globalSetup: ["support/servers.ts"],
     setupFiles: ["support/seed.ts"],
     // Tests wait for each other and for deadlines: one more than cores keeps those busy.

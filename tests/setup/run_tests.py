@@ -271,7 +271,7 @@ def side_by_side(env: dict[str, str]) -> list[str]:
 
 def environment() -> dict[str, str]:
     """Where the binary and the PostgreSQLs are. No setting of a server leaks in."""
-    test_settings = ("THREADKEEP_TEST_", "THREADKEEP_BIN")
+    test_settings = ("THREADKEEP_TEST_", "THREADKEEP_BIN", "THREADKEEP_UI_SOURCES")
     env = {
         name: value
         for name, value in os.environ.items()
@@ -350,6 +350,8 @@ def soak() -> list[Suite]:
     env = environment()
     suites = python_tests("soak", PYTHON_TESTS, SOAK_SUITES, env)
     suites += javascript_tests("soak javascript", JAVASCRIPT_TESTS, env, SOAK_OF_JAVASCRIPT)
+    if "THREADKEEP_UI_SOURCES" in env:
+        suites += javascript_tests("front ends", JAVASCRIPT_TESTS, env, ["front_ends/"])
     return suites + fuzzing(env)
 
 

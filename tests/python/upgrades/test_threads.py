@@ -99,7 +99,7 @@ def test_a_search_by_status_is_whole_or_says_that_it_is_not_yet(place: Place) ->
         new.start()
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(writer.run) if with_both else None
-            whole, refused = 0, 0
+            whole = 0
             while whole < WHOLE_ANSWERS:
                 least = len(waiting) + len(writer.done)
                 body = {"status": ["interrupted"]}
@@ -112,11 +112,9 @@ def test_a_search_by_status_is_whole_or_says_that_it_is_not_yet(place: Place) ->
                 else:
                     assert (answer.status, answer.code) == (503, "threads_indexing"), answer.body
                     assert int(answer.headers["retry-after"]) > 0
-                    refused += 1
             writer.stopped.set()
             if writing is not None:
                 writing.result()
-        assert refused == 0 or settings.UPGRADE_THREADS > 10_000
         assert waiting_threads(new, key) == waiting | set(writer.done)
         assert new.stop() == 0
         examined = new.command("doctor")
