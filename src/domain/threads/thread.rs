@@ -5,6 +5,7 @@ use super::details_filter::DetailsFilter;
 use super::run_state::{Run, Status};
 use crate::domain::clock::Micros;
 use crate::domain::error::Full;
+use crate::domain::limits::LIMITS;
 use crate::domain::names::{LeaseHolder, ThreadId};
 
 /// What is not there, in errors.
@@ -119,6 +120,38 @@ pub struct ThreadPage {
     pub threads: Vec<Thread>,
     /// Set when there are more.
     pub next: Option<ThreadCursor>,
+}
+
+/// A page while it is filled with the matches of a query, in their order.
+pub struct PageFill<'a> {
+    query: &'a ThreadQuery,
+    pub page: ThreadPage,
+    /// Matches that are still to be passed over.
+    pub to_pass: usize,
+    metadata_bytes: u64,
+}
+
+impl<'a> PageFill<'a> {
+    /// The page has the order of `query`, and its limit.
+    pub fn new(query: &'a ThreadQuery, to_pass: usize) -> Self {
+        Self { query, page: ThreadPage::default(), to_pass, metadata_bytes: 0 }
+    }
+
+    /// Takes the next match. False: the page is full, and says where the next one begins.
+    pub fn take(&mut self, thread: Thread) -> bool {
+        if self.to_pass > 0 {
+            self.to_pass -= 1;
+            return true;
+        }
+        let page = &mut self.page;
+        if page.threads.len() == self.query.limit || self.metadata_bytes >= LIMITS.list_bytes_max {
+            page.next = page.threads.last().map(|it| it.position(self.query));
+            return false;
+        }
+        self.metadata_bytes += thread.details.metadata.len() as u64;
+        page.threads.push(thread);
+        true
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -131,11 +131,6 @@ macro_rules! with_conditions {
         }
 
         impl $body<'_> {
-            fn values(&mut self) -> Result<ValuesFilter> {
-                let values = self.values.take().map(|it| ValuesFilter::read(it.0));
-                Ok(values.transpose()?.unwrap_or_default())
-            }
-
             fn conditions(&mut self) -> Result<Conditions> {
                 let time = |field: &str, text: &mut Option<Text>| {
                     text.take().map(|it| parse_rfc3339(field, &it.0)).transpose()
@@ -227,7 +222,7 @@ impl Input for CountThreads {
     type Wire<'a> = CountBody<'a>;
 
     fn from_wire(mut wire: CountBody<'_>, _: &Received) -> Result<Self> {
-        let values = wire.values()?;
+        let values = ValuesFilter::read(wire.values.take())?;
         Ok(Self(wire.conditions()?, values))
     }
 }
@@ -251,7 +246,7 @@ impl Input for SearchThreads {
         };
         let (limit, offset) = (limit(wire.limit.unwrap_or(ROWS))?, offset(wire.offset)?);
         let ascending = wire.sort_order == Some(SortDirection::Asc);
-        let values = wire.values()?;
+        let values = ValuesFilter::read(wire.values.take())?;
         let conditions = wire.conditions()?;
         let conditions = conditions.map(|it| ThreadQuery { limit, offset, sort, ascending, ..it });
         Ok(Self { conditions, values, fields })

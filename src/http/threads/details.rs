@@ -205,11 +205,6 @@ macro_rules! with_conditions {
         }
 
         impl $body<'_> {
-            fn values(&mut self) -> Result<ValuesFilter> {
-                let values = self.values.take().map(|it| ValuesFilter::read(it.0));
-                Ok(values.transpose()?.unwrap_or_default())
-            }
-
             fn conditions(&mut self) -> Result<ThreadQuery> {
                 let label = |field: &str, text: &mut Option<Text>| {
                     name(field, LIMITS.checkpoint_id_bytes_max, text.take())
@@ -309,7 +304,7 @@ impl Input for CountThreads {
     type Wire<'a> = CountThreadsBody<'a>;
 
     fn from_wire(mut wire: CountThreadsBody<'_>, _: &Received) -> Result<Self> {
-        let values = wire.values()?;
+        let values = ValuesFilter::read(wire.values.take())?;
         Ok(Self(wire.conditions()?, values))
     }
 }
@@ -324,7 +319,7 @@ impl Input for SearchThreads {
         let limit = limit(Some(wire.limit.unwrap_or(PAGE_DEFAULT)))?;
         let included = wire.include.take().unwrap_or_default();
         at_most("include", included.len(), INCLUDED_MAX)?;
-        let values = wire.values()?;
+        let values = ValuesFilter::read(wire.values.take())?;
         let query = ThreadQuery { limit, after, sort, ascending, ..wire.conditions()? };
         Ok(Self { query, values, has_preview: included.contains(&PartParam::Preview) })
     }

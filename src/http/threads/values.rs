@@ -12,9 +12,10 @@ use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::domain::json::filter::Filter;
 use crate::domain::limits::LIMITS;
 use crate::domain::threads::details_filter::contained;
-use crate::domain::threads::thread::{Thread, ThreadPage, ThreadQuery, ThreadSort};
+use crate::domain::threads::thread::{PageFill, Thread, ThreadPage, ThreadQuery, ThreadSort};
 use crate::domain::{Error, Result};
 use crate::http::checkpoints::newest::newest_state;
+use crate::http::request::exact::Exact;
 
 pub const VALUES: &str = "values";
 /// Candidates that are listed together.
@@ -31,8 +32,9 @@ impl ValuesFilter {
     ///
     /// # Errors
     /// As [`contained`].
-    pub fn read(text: &[u8]) -> Result<Self> {
-        contained(VALUES, text).map(Self)
+    pub fn read(given: Option<Exact<'_>>) -> Result<Self> {
+        let filter = given.map(|it| contained(VALUES, it.0)).transpose()?;
+        Ok(Self(filter.unwrap_or_default()))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -71,24 +73,19 @@ pub async fn find(
     if values.is_empty() || query.limit == 0 {
         return app.threads.list(caller, query).await;
     }
-    let (limit, mut to_pass) = (query.limit, query.offset);
-    let mut candidates = Candidates::of(app, caller, query, values);
-    let (mut page, mut bytes) = (ThreadPage::default(), 0);
+    let query = ThreadQuery { busy_since: app.threads.busy_since(), ..query };
+    let mut fill = PageFill::new(&query, query.offset);
+    let mut candidates = Candidates::of(app, caller, &query, values);
+    // No more are opened than the page takes, where all of them match.
+    candidates.query.limit = PAGE_THREADS.min(query.offset + query.limit + 1);
     while let Some(matching) = candidates.next_matching().await? {
         for thread in matching {
-            if to_pass > 0 {
-                to_pass -= 1;
-                continue;
+            if !fill.take(thread) {
+                return Ok(fill.page);
             }
-            if page.threads.len() == limit || bytes >= LIMITS.list_bytes_max {
-                page.next = page.threads.last().map(|it| it.position(&candidates.query));
-                return Ok(page);
-            }
-            bytes += thread.details.metadata.len() as u64;
-            page.threads.push(thread);
         }
     }
-    Ok(page)
+    Ok(fill.page)
 }
 
 /// How many threads meet a query and contain these values. Round trips as of [`find`].
@@ -105,7 +102,7 @@ pub async fn count(
         return app.threads.count(caller, query).await;
     }
     let query = ThreadQuery { sort: ThreadSort::ThreadId, ascending: true, ..query };
-    let mut candidates = Candidates::of(app, caller, query, values);
+    let mut candidates = Candidates::of(app, caller, &query, values);
     let mut count = 0;
     while let Some(matching) = candidates.next_matching().await? {
         count += matching.len() as u64;
@@ -143,9 +140,8 @@ impl Allowed {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(app: &'a App, caller: &'a Caller, query: ThreadQuery, values: &'a ValuesFilter) -> Self {
-        let busy_since = app.threads.busy_since();
-        let query = ThreadQuery { limit: PAGE_THREADS, offset: 0, busy_since, ..query };
+    fn of(app: &'a App, caller: &'a Caller, query: &ThreadQuery, values: &'a ValuesFilter) -> Self {
+        let query = ThreadQuery { limit: PAGE_THREADS, offset: 0, ..query.clone() };
         Self { app, caller, values, query, is_last: false, allowed: Allowed::new() }
     }
 
@@ -204,7 +200,7 @@ mod tests {
     }
 
     fn holds(values: &Json, wanted: &str) -> bool {
-        ValuesFilter::read(wanted.as_bytes()).unwrap().matches(values.clone()).unwrap()
+        ValuesFilter::read(Some(Exact(wanted.as_bytes()))).unwrap().matches(values.clone()).unwrap()
     }
 
     #[test]

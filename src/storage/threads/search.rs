@@ -10,7 +10,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::limits::LIMITS;
 use crate::domain::threads::details::Details;
 use crate::domain::threads::run_state::{Run, RunState};
-use crate::domain::threads::thread::{Thread, ThreadPage, ThreadQuery, ThreadSort};
+use crate::domain::threads::thread::{PageFill, Thread, ThreadPage, ThreadQuery, ThreadSort};
 use crate::domain::{Error, Result};
 use crate::storage::sessions::SessionEngine;
 
@@ -120,8 +120,8 @@ pub async fn find(
     let mut opened = Opened::of(secret, query);
     // Where a statement decides about every thread, it passes over them, too.
     let by_statement = if query.details.is_empty() { query.offset } else { 0 };
-    let (mut page, mut bytes, mut passed) = (ThreadPage::default(), 0, by_statement);
-    let limit = wanted(query, passed, 0);
+    let mut fill = PageFill::new(query, query.offset - by_statement);
+    let limit = wanted(&fill, query);
     let mut asked = ThreadQuery { limit, offset: by_statement, ..query.clone() };
     loop {
         let ask = Ask { query: &asked, only_uncertain: false };
@@ -134,28 +134,20 @@ pub async fn find(
             if !is_certain && !query.details.matches(&thread)? {
                 continue;
             }
-            if passed < query.offset {
-                passed += 1;
-                continue;
+            if !fill.take(thread) {
+                return Ok(fill.page);
             }
-            if page.threads.len() == query.limit || bytes >= LIMITS.list_bytes_max {
-                page.next = page.threads.last().map(|it| it.position(query));
-                return Ok(page);
-            }
-            bytes += thread.details.metadata.len() as u64;
-            page.threads.push(thread);
         }
         if is_last {
-            return Ok(page);
+            return Ok(fill.page);
         }
-        asked.limit = wanted(query, passed, page.threads.len()).max(PAGE_ROWS);
+        asked.limit = wanted(&fill, query).max(PAGE_ROWS);
     }
 }
 
 /// Rows that a statement is asked for. One more than there may be in an answer tells whether there is a next page.
-fn wanted(query: &ThreadQuery, passed: usize, found: usize) -> usize {
-    let to_pass = (query.offset - passed).min(PASSED_ROWS);
-    query.limit + 1 - found + to_pass
+fn wanted(fill: &PageFill<'_>, query: &ThreadQuery) -> usize {
+    query.limit + 1 - fill.page.threads.len() + fill.to_pass.min(PASSED_ROWS)
 }
 
 /// Round trips: one; more where a statement cannot decide.
