@@ -23,6 +23,9 @@ pub use self::embeddings::EmbeddingsEndpoint;
 pub use self::stopping::Stopping;
 pub use self::transfer::{Export, Import};
 
+/// Of a graph or a field of metadata.
+const NAME_BYTES_MAX: usize = 256;
+
 /// Memory for AI agents that outlives their sandbox.
 #[derive(Debug, Parser)]
 #[command(name = "threadkeep", version, propagate_version = true)]
@@ -196,11 +199,16 @@ pub struct Serve {
 
 /// A field of metadata. Some have columns of their own.
 fn metadata_key(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.len() > 256 || text.contains('\0') {
-        return Err("the name of a field has 1 to 256 bytes, without NUL".to_owned());
-    }
     if ["graph_id", "assistant_id", "user_id"].contains(&text) {
         return Err(format!("{text} shows anyway"));
+    }
+    name("field", text)
+}
+
+/// The name of something, as the labels of threads have it.
+fn name(what: &str, text: &str) -> Result<String, String> {
+    if text.is_empty() || text.len() > NAME_BYTES_MAX || text.contains('\0') {
+        return Err(format!("the name of a {what} has 1 to {NAME_BYTES_MAX} bytes, without NUL"));
     }
     Ok(text.to_owned())
 }

@@ -2,9 +2,6 @@
 
 use clap::Args;
 
-/// As the labels of threads have them.
-const GRAPH_BYTES_MAX: usize = 256;
-
 /// What SDKs and UIs of LangGraph find at the root of the address.
 #[derive(Debug, Args)]
 pub struct AgentServer {
@@ -54,8 +51,5 @@ fn channel(text: &str) -> Result<(String, ChannelRule), String> {
 
 /// The name of a graph.
 fn graph(text: &str) -> Result<String, String> {
-    if text.is_empty() || text.len() > GRAPH_BYTES_MAX || text.contains('\0') {
-        return Err(format!("the name of a graph has 1 to {GRAPH_BYTES_MAX} bytes, without NUL"));
-    }
-    Ok(text.to_owned())
+    super::name("graph", text)
 }

@@ -165,7 +165,7 @@ impl Details {
     pub fn take_from_checkpoint(&mut self, fields: &str) -> Result<()> {
         let before = self.from_checkpoints.as_deref().unwrap_or(NO_METADATA);
         let merged = exact_fields::merge(before.as_bytes(), fields.as_bytes())?;
-        let has_room = check_size(&merged).is_ok();
+        let has_room = check_size(METADATA, merged.as_bytes()).is_ok();
         self.from_checkpoints = Some(if has_room { merged } else { fields.to_owned() });
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Details {
             Some(changes) => exact_fields::merge(before.as_bytes(), changes.as_bytes())?,
             None => self.metadata.clone(),
         };
-        check_size(&metadata)?;
+        check_size(METADATA, metadata.as_bytes())?;
         let version = now.max(self.version + 1);
         Ok(Self { version, title, metadata, ..self.clone() })
     }
@@ -207,23 +207,17 @@ pub fn check_metadata(text: &[u8]) -> Result<()> {
 /// # Errors
 /// 413 over the limit of metadata; 422 for text that is no JSON object, nested too deep, or with numbers that cannot be compared.
 pub fn check_object(field: &str, text: &[u8]) -> Result<()> {
-    let limit = LIMITS.thread_metadata_bytes_max;
-    if text.len() as u64 > limit {
-        return Err(Error::TooLarge { field: field.into(), limit });
-    }
+    check_size(field, text)?;
     exact_json::check_object(field, text)?;
     exact_json::check_numbers(field, &exact_json::parse(field, text)?)
 }
 
-fn check_size(metadata: &str) -> Result<()> {
-    if metadata.len() as u64 > LIMITS.thread_metadata_bytes_max {
-        return Err(too_large());
+fn check_size(field: &str, text: &[u8]) -> Result<()> {
+    let limit = LIMITS.thread_metadata_bytes_max;
+    if text.len() as u64 > limit {
+        return Err(Error::TooLarge { field: field.into(), limit });
     }
     Ok(())
-}
-
-fn too_large() -> Error {
-    Error::TooLarge { field: METADATA.into(), limit: LIMITS.thread_metadata_bytes_max }
 }
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ with d as materialized (
     select cast($2 as text) as tenant, cast(j.value ->> 0 as bigint) as thread_key, j.value ->> 1 as thread_id
     {from_each}
 )
-select x.thread_key, x.scope_id, x.updated_at, x.checkpoint_count, x.size_bytes
-from d {probe} where x.thread_key = d.thread_key {skip_locked}";
+select {columns} from d {probe} where x.thread_key = d.thread_key {skip_locked}";
 
 const LOCKED_COLUMNS: &str =
     "x.thread_key, x.scope_id, x.updated_at, x.checkpoint_count, x.size_bytes";
@@ -59,7 +58,8 @@ pub async fn put_derived_details(
     let threads: Vec<_> = found.iter().map(|(key, it)| json!([key, it.thread_id])).collect();
     let binds: [SqlValue; 2] = [json!(threads).to_string().as_str().into(), tenant.into()];
     let probe = dialect.probe(LOCKED_COLUMNS, "threads", "x", ROW_OF_ID);
-    let locked = access.rows(&dialect.fill(&LOCK.replace("{probe}", &probe)), &binds).await?;
+    let lock = LOCK.replace("{columns}", LOCKED_COLUMNS).replace("{probe}", &probe);
+    let locked = access.rows(&dialect.fill(&lock), &binds).await?;
     let mut stored = HashMap::new();
     let columns = "d.thread_key, d.version, d.document";
     let key = "d.tenant = $2 and d.thread_key = cast(j.value ->> 0 as bigint)";
