@@ -83,18 +83,14 @@ async function talk(): Promise<void> {
 
 /** Opens a thread in the page. Returns what the page shows once it has settled, its requests to the server, and the errors of its console. */
 async function open(threadId: string): Promise<{ shown: Shown; asked: string[]; said: string[] }> {
-  const page = await browser.context.newPage();
-  const [asked, said]: [string[], string[]] = [[], []];
+  const { page, errors: said } = await browser.page();
+  const asked: string[] = [];
   page.on("request", (it) => {
     const isPreflight = it.method() === "OPTIONS";
     if (it.url().startsWith(server.url) && !isPreflight) {
       asked.push(`${it.method()} ${it.url().slice(server.url.length)}`);
     }
   });
-  page.on("console", (it) => {
-    if (it.type() === "error") said.push(it.text());
-  });
-  page.on("pageerror", (it) => said.push(String(it)));
   const query = new URLSearchParams({ apiUrl: server.url, threadId });
   await page.goto(`${url}/?${query}`);
   const read = async () => JSON.parse(await page.locator("#shown").innerText()) as Shown;

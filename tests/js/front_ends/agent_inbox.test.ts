@@ -3,10 +3,8 @@
 import { Annotation, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ThreadkeepSaver } from "threadkeep/langgraph";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Browser } from "../support/chromium.js";
-import { Server } from "../support/server.js";
 import { waitUntil } from "../support/waiting.js";
-import { FrontEnd, opened } from "./page.js";
+import { Stage } from "./stage.js";
 
 const ALLOWED = {
   allow_ignore: true,
@@ -15,15 +13,10 @@ const ALLOWED = {
   allow_accept: true,
 };
 
-let browser: Browser;
-let server: Server;
-let ui: FrontEnd;
+let stage: Stage;
 
 beforeAll(async () => {
-  ui = await FrontEnd.serve("agent-inbox");
-  const options = ["--cors-origin", ui.url, "--default-graph-id", "agent"];
-  server = await new Server(undefined, options).start();
-  browser = await Browser.open();
+  stage = await Stage.open("agent-inbox");
   const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec }))
     .addNode("agent", ({ messages }) => {
       const args = { to: String(messages.at(-1)?.content) };
@@ -32,33 +25,33 @@ beforeAll(async () => {
       return {};
     })
     .addEdge(START, "agent")
-    .compile({ checkpointer: new ThreadkeepSaver({ url: server.url }) });
+    .compile({ checkpointer: new ThreadkeepSaver({ url: stage.server.url }) });
   for (const content of ["ann", "bob"]) {
     const config = { configurable: { thread_id: crypto.randomUUID() } };
     await graph.invoke({ messages: [{ role: "human", content }] }, config);
   }
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-  ui?.stop();
-});
+afterAll(async () => stage?.close());
 
 /** The ids of threads that wait. */
 async function waiting(): Promise<string[]> {
   const body = JSON.stringify({ status: "interrupted", select: ["thread_id"] });
   const headers = { "content-type": "application/json" };
-  const answer = await fetch(`${server.url}/threads/search`, { method: "POST", headers, body });
+  const answer = await fetch(`${stage.server.url}/threads/search`, {
+    method: "POST",
+    headers,
+    body,
+  });
   const rows = (await answer.json()) as { thread_id: string }[];
   return rows.map((it) => it.thread_id);
 }
 
 async function open(more = "") {
-  const inbox = { id: "i", graphId: "agent", deploymentUrl: server.url, name: "Mine" };
+  const inbox = { id: "i", graphId: "agent", deploymentUrl: stage.server.url, name: "Mine" };
   const inboxes = JSON.stringify([{ ...inbox, selected: true }]);
   const place = `agent_inbox=i&offset=0&limit=10&inbox=interrupted${more}`;
-  return await opened(browser, `${ui.url}/?${place}`, { "inbox:agent_inboxes": inboxes });
+  return await stage.page(`/?${place}`, { "inbox:agent_inboxes": inboxes });
 }
 
 it("lists what threads ask", async () => {

@@ -11,9 +11,7 @@ import {
 } from "@langchain/langgraph";
 import { ThreadkeepSaver } from "threadkeep/langgraph";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Browser } from "../support/chromium.js";
-import { Server } from "../support/server.js";
-import { FrontEnd, opened } from "./page.js";
+import { Stage } from "./stage.js";
 
 interface Todo {
   id: string;
@@ -35,9 +33,7 @@ const State = Annotation.Root({
   }),
 });
 
-let browser: Browser;
-let server: Server;
-let ui: FrontEnd;
+let stage: Stage;
 
 function agent() {
   const last = (messages: BaseMessage[]) => messages.at(-1);
@@ -67,7 +63,7 @@ function agent() {
       const calls = (last(messages) as AIMessage).tool_calls ?? [];
       return calls.length > 0 ? "tools" : END;
     })
-    .compile({ checkpointer: new ThreadkeepSaver({ url: server.url }) });
+    .compile({ checkpointer: new ThreadkeepSaver({ url: stage.server.url }) });
 }
 
 async function say(threadId: string, content: string) {
@@ -76,24 +72,16 @@ async function say(threadId: string, content: string) {
 }
 
 beforeAll(async () => {
-  ui = await FrontEnd.serve("deep-agents-ui");
-  const graph = ["--default-graph-id", "agent", "--state-update-channels", "files=merge"];
-  const options = ["--cors-origin", ui.url, ...graph];
-  server = await new Server(undefined, options).start();
-  browser = await Browser.open();
+  stage = await Stage.open("deep-agents-ui", ["--state-update-channels", "files=merge"]);
   await say("trip", "Plan a trip to Rome");
   await say("mail", "Send a mail");
 });
 
-afterAll(async () => {
-  await browser?.close();
-  await server?.remove();
-  ui?.stop();
-});
+afterAll(async () => stage?.close());
 
 async function open(path: string) {
-  const config = JSON.stringify({ deploymentUrl: server.url, assistantId: "agent" });
-  return await opened(browser, `${ui.url}${path}`, { "deep-agent-config": config });
+  const config = JSON.stringify({ deploymentUrl: stage.server.url, assistantId: "agent" });
+  return await stage.page(`${path}`, { "deep-agent-config": config });
 }
 
 it("lists threads, filters them by status, and shows what one asks", async () => {

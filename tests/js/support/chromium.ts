@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BrowserContext, chromium } from "playwright-core";
+import { type BrowserContext, chromium, type Page } from "playwright-core";
 import { PATIENCE_MS } from "./settings.js";
 
 /** Debian's: never a browser that the package would fetch. */
@@ -41,6 +41,17 @@ export class Browser {
     });
     context.setDefaultTimeout(PATIENCE_MS);
     return new Browser(context, folder);
+  }
+
+  /** A new page, with the errors of its console. */
+  async page(): Promise<{ page: Page; errors: string[] }> {
+    const page = await this.context.newPage();
+    const errors: string[] = [];
+    page.on("console", (it) => {
+      if (it.type() === "error") errors.push(it.text());
+    });
+    page.on("pageerror", (it) => errors.push(String(it)));
+    return { page, errors };
   }
 
   async close(): Promise<void> {

@@ -14,7 +14,7 @@ import { waitUntil } from "./waiting.js";
 const PORTS = { from: 15_000, to: 32_000 };
 const KEYS_AT_ONCE = 16;
 
-/** Where a server keeps its data and how it is reached: enough to make keys beside it. */
+/** The address and the database of a server. They are enough to make keys for it. */
 export interface Place {
   url: string;
   /** Arguments that name the database. */

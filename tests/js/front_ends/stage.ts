@@ -5,9 +5,8 @@ import { existsSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Page } from "playwright-core";
-import type { Browser } from "../support/chromium.js";
-import { freePort } from "../support/server.js";
+import { Browser } from "../support/chromium.js";
+import { freePort, Server } from "../support/server.js";
 import { UI_SOURCES } from "../support/settings.js";
 import { waitUntil } from "../support/waiting.js";
 
@@ -17,7 +16,7 @@ const OUTPUT_BYTES_MAX = 1 << 26;
 const FONT = `module.exports = { "https://fonts.googleapis.com/css2?family=Inter:wght@100..900&display=swap":
   "@font-face { font-family: 'Inter'; font-style: normal; font-weight: 100 900; src: local('Inter'); }" };`;
 
-export class FrontEnd {
+class FrontEnd {
   readonly url: string;
   readonly #process: ChildProcess;
 
@@ -26,15 +25,15 @@ export class FrontEnd {
     this.#process = process;
   }
 
-  /** Serves the one in the folder of this name; it is built where nobody did so before. `environment` is that of the build, too. */
-  static async serve(name: string, environment: Record<string, string> = {}): Promise<FrontEnd> {
+  /** Serves the one in the folder of this name; it is built where nobody did so before. */
+  static async serve(name: string): Promise<FrontEnd> {
     const cwd = join(UI_SOURCES ?? "", name);
     const font = join(mkdtempSync(join(tmpdir(), "tk-font-")), "font.cjs");
     writeFileSync(font, FONT);
     const mocked = { NEXT_FONT_GOOGLE_MOCKED_RESPONSES: font, NEXT_TELEMETRY_DISABLED: "1" };
     const options = {
       cwd,
-      env: { ...process.env, ...mocked, ...environment },
+      env: { ...process.env, ...mocked },
       maxBuffer: OUTPUT_BYTES_MAX,
     };
     if (!existsSync(join(cwd, "node_modules"))) {
@@ -62,23 +61,40 @@ export class FrontEnd {
   }
 }
 
-/** A page, with the errors of its console. `stored` is in its local storage from the start. */
-export async function opened(
-  browser: Browser,
-  url: string,
-  stored: Record<string, string> = {},
-): Promise<{ page: Page; errors: string[] }> {
-  const page = await browser.context.newPage();
-  const errors: string[] = [];
-  page.on("console", (it) => {
-    if (it.type() === "error") errors.push(it.text());
-  });
-  page.on("pageerror", (it) => errors.push(String(it)));
-  // Some ask for it when they are opened, too.
-  await page.route("https://fonts.googleapis.com/**", (it) => it.fulfill({ body: "" }));
-  await page.addInitScript((all) => {
-    for (const [name, value] of Object.entries(all)) localStorage.setItem(name, value);
-  }, stored);
-  await page.goto(url);
-  return { page, errors };
+/** A front end in Chromium, and the server whose threads it shows. The graph is called `agent`. */
+export class Stage {
+  readonly server: Server;
+  readonly #ui: FrontEnd;
+  readonly #browser: Browser;
+
+  private constructor(ui: FrontEnd, server: Server, browser: Browser) {
+    this.#ui = ui;
+    this.server = server;
+    this.#browser = browser;
+  }
+
+  /** `options` are those of the server. */
+  static async open(name: string, options: string[] = []): Promise<Stage> {
+    const ui = await FrontEnd.serve(name);
+    const all = ["--cors-origin", ui.url, "--default-graph-id", "agent", ...options];
+    return new Stage(ui, await new Server(undefined, all).start(), await Browser.open());
+  }
+
+  /** The page of a path, with the errors of its console. `stored` is in its local storage from the start. */
+  async page(path: string, stored: Record<string, string> = {}) {
+    const opened = await this.#browser.page();
+    // Some ask for it when they are opened, too.
+    await opened.page.route("https://fonts.googleapis.com/**", (it) => it.fulfill({ body: "" }));
+    await opened.page.addInitScript((all) => {
+      for (const [name, value] of Object.entries(all)) localStorage.setItem(name, value);
+    }, stored);
+    await opened.page.goto(`${this.#ui.url}${path}`);
+    return opened;
+  }
+
+  async close(): Promise<void> {
+    await this.#browser.close();
+    await this.server.remove();
+    this.#ui.stop();
+  }
 }
