@@ -26,7 +26,7 @@ use crate::commands::{Put, Writes};
 use crate::granted_callers::{leasing, tenant};
 use crate::harness::{Harness, NEVER, commit, config, thread_id, value};
 
-pub const BUSY_FOR: Duration = Duration::from_mins(2);
+const BUSY_FOR: Duration = Duration::from_mins(2);
 pub const HOUR: Micros = 3_600_000_000;
 const THREADS: usize = 10;
 const COMMITS: usize = 16;
@@ -37,16 +37,32 @@ const BRANCH: &str = "branch:to:ask";
 
 /// The service of threads as a server has it.
 pub fn threads(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Threads {
+    showing(&[], storage, clock, quotas)
+}
+
+/// The same, with fields of the metadata of checkpoints that threads show.
+fn showing(
+    fields: &[&str],
+    storage: &Arc<dyn Storage>,
+    clock: &Arc<Clock>,
+    quotas: &Arc<Quotas>,
+) -> Threads {
     let storage = || Arc::clone(storage);
-    let states = Arc::new(DerivedRunStates::new(storage(), READ_STATE));
-    Threads::new(storage(), states, Arc::clone(clock), Arc::clone(quotas), BUSY_FOR)
+    let fields = fields.iter().copied().map(str::to_owned).collect();
+    let states = DerivedRunStates::new(storage(), READ_STATE).with_metadata(fields);
+    Threads::new(storage(), Arc::new(states), Arc::clone(clock), Arc::clone(quotas), BUSY_FOR)
 }
 
 /// The service at a time after now.
 pub async fn after(storage: &Arc<dyn Storage>, later: Micros) -> Threads {
+    showing_after(&[], storage, later).await
+}
+
+/// The same, with fields of the metadata of checkpoints that threads show.
+pub async fn showing_after(fields: &[&str], storage: &Arc<dyn Storage>, later: Micros) -> Threads {
     let clock = Arc::new(Clock::Fixed((Clock::System.now() + later).into()));
     let quotas = Quotas::load(Arc::clone(storage) as _, Arc::clone(&clock), Rates::default());
-    threads(storage, &clock, &Arc::new(quotas.await.unwrap()))
+    showing(fields, storage, &clock, &Arc::new(quotas.await.unwrap()))
 }
 
 pub async fn now(h: &Harness) -> Threads {

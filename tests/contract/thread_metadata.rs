@@ -1,12 +1,5 @@
 //! Tests that threads show fields of the metadata of checkpoints, behind what people set, and are found by them.
 
-use std::sync::Arc;
-
-use threadkeep::decode::run_state::READ_STATE;
-use threadkeep::domain::checkpoints::run_states::DerivedRunStates;
-use threadkeep::domain::clock::Clock;
-use threadkeep::domain::tenants::quotas::Quotas;
-use threadkeep::domain::tenants::rates::Rates;
 use threadkeep::domain::threads::details::{TitleChange, UpdateThread};
 use threadkeep::domain::threads::run_state::{Derived, FirstMessage, RunState};
 use threadkeep::domain::threads::service::Threads;
@@ -14,18 +7,12 @@ use threadkeep::domain::threads::service::Threads;
 use crate::commands::Put;
 use crate::granted_callers::{copying, tenant};
 use crate::harness::{Harness, NEVER, commit, thread_id};
-use crate::run_states::{BUSY_FOR, id, shown};
+use crate::run_states::{id, showing_after, shown};
 use crate::thread_searches::having;
 
 /// The service of threads that show `customer` and `n`.
 async fn showing(h: &Harness) -> Threads {
-    let clock = Arc::new(Clock::System);
-    let quotas =
-        Quotas::load(Arc::clone(&h.storage) as _, Arc::clone(&clock), Rates::default()).await;
-    let states = DerivedRunStates::new(Arc::clone(&h.storage) as _, READ_STATE);
-    let states = states.with_metadata(["customer", "n"].map(str::to_owned).to_vec());
-    let (states, quotas) = (Arc::new(states), Arc::new(quotas.unwrap()));
-    Threads::new(Arc::clone(&h.storage) as _, states, clock, quotas, BUSY_FOR)
+    showing_after(&["customer", "n"], &h.storage, 0).await
 }
 
 async fn put(h: &Harness, thread: &str, number: usize, metadata: &str) {

@@ -1,5 +1,5 @@
 //! Checks that any checkpoint has a state: no panic, the same status whatever the order of its writes, and no task left where it is idle.
-//! What is copied has the state of its original, and nothing runs after what was cleared.
+//! A copy has the state of its original, and a cleared checkpoint has no next task.
 //!
 //! Input: bytes that each decide one thing of a checkpoint, so that most of them make one as graphs do; none left is 0.
 

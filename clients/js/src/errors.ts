@@ -273,7 +273,7 @@ export class ProtocolError extends ThreadkeepError {
   static override readonly code = "protocol";
 }
 
-/** What is stored was written by a client of another language, or with another serializer. */
+/** A client of another language, or with another serializer, wrote the stored value. */
 export class CodecError extends ThreadkeepError {
   static override readonly code = "unknown_codec";
 }
@@ -365,7 +365,7 @@ const BY_STATUS = new Map<number, Kind>([
   [503, UnavailableError],
   [504, UnavailableError],
 ]);
-/** What a proxy may say by itself and mean it. */
+/** Statuses that count without a problem document: a proxy answers them by itself. */
 const TRUSTED_WITHOUT_PROBLEM = new Set([401, 403, 429, 502, 503, 504]);
 
 /** The typed error of a problem document. An unknown code falls back to its status. */

@@ -84,6 +84,23 @@ def waiting_threads(server: Server, key: str) -> set[str]:
         body["cursor"] = page["next_cursor"]
 
 
+def check_counts(server: Server, key: str, waiting: set[str], writer: Writer) -> None:
+    """Each count is whole, or says that it cannot be yet."""
+    whole = 0
+    while whole < WHOLE_ANSWERS:
+        least = len(waiting) + len(writer.done)
+        body = {"status": ["interrupted"]}
+        answer = post_json(server.url, "/v1/threads/count", body, key=key)
+        # One may be made already that its writer does not know of yet.
+        most = len(waiting) + len(writer.done) + 1
+        if answer.status == 200:
+            assert least <= answer.json()["count"] <= most
+            whole += 1
+        else:
+            assert (answer.status, answer.code) == (503, "threads_indexing"), answer.body
+            assert int(answer.headers["retry-after"]) > 0
+
+
 def test_a_search_by_status_is_whole_or_says_that_it_is_not_yet(place: Place) -> None:
     assert settings.EARLIER_BINARY
     old, new = Server(place, binary=settings.EARLIER_BINARY), Server(place)
@@ -99,20 +116,10 @@ def test_a_search_by_status_is_whole_or_says_that_it_is_not_yet(place: Place) ->
         new.start()
         with ThreadPoolExecutor(1) as pool:
             writing = pool.submit(writer.run) if with_both else None
-            whole = 0
-            while whole < WHOLE_ANSWERS:
-                least = len(waiting) + len(writer.done)
-                body = {"status": ["interrupted"]}
-                answer = post_json(new.url, "/v1/threads/count", body, key=key)
-                # One may be made already that its writer does not know of yet.
-                most = len(waiting) + len(writer.done) + 1
-                if answer.status == 200:
-                    assert least <= answer.json()["count"] <= most
-                    whole += 1
-                else:
-                    assert (answer.status, answer.code) == (503, "threads_indexing"), answer.body
-                    assert int(answer.headers["retry-after"]) > 0
-            writer.stopped.set()
+            try:
+                check_counts(new, key, waiting, writer)
+            finally:
+                writer.stopped.set()
             if writing is not None:
                 writing.result()
         assert waiting_threads(new, key) == waiting | set(writer.done)
