@@ -25,7 +25,7 @@ pub const READ_STATE: ReadState = ReadState {
     first_message_bytes,
 };
 
-/// A checkpoint that cannot be read has failed. The order in which its writes arrived changes nothing.
+/// A checkpoint that cannot be read has failed. The order in which its writes arrived changes nothing: a read sorts them by their tasks.
 fn run_state(found: &CheckpointTuple) -> RunState {
     let Some(view) = &found.view else { return RunState::Idle };
     if view.writes.iter().any(|it| it.channel == ERROR && !is_handled(view, it)) {

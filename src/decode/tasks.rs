@@ -212,7 +212,9 @@ fn join_functional(tasks: &mut [Task], writes: &[Write]) {
     let [task] = tasks else { return };
     let is_known = writes.iter().any(|it| Some(&it.task_id) == task.id.as_ref());
     if task.name == START && !is_known {
-        let asks = |it: &&Write| [INTERRUPT, ERROR].contains(&it.channel.as_str());
+        let asks = |it: &&Write| {
+            it.task_id != NULL_TASK && [INTERRUPT, ERROR].contains(&it.channel.as_str())
+        };
         let asking = writes.iter().find(asks).map(|it| it.task_id.clone());
         task.id = asking.or(task.id.take());
     }

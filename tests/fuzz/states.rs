@@ -1,4 +1,4 @@
-//! Checks that any checkpoint has a state: no panic, the same status whatever the order of its writes, and no task left where it is idle.
+//! Checks that any checkpoint has a state: no panic, the same status whatever the order of a task's writes, and no task left where it is idle.
 //! A copy has the state of its original, and a cleared checkpoint has no next task.
 //!
 //! Input: bytes that each decide one thing of a checkpoint, so that most of them make one as graphs do; none left is 0.
@@ -48,8 +48,9 @@ pub fn check(data: &[u8]) {
     let status = (READ_STATE.state)(&found);
     let mut view = found.view.clone().unwrap();
     view.writes.reverse();
+    view.writes.sort_by(|a, b| a.task_id.cmp(&b.task_id));
     let turned = CheckpointTuple { view: Some(view), ..CheckpointTuple::default() };
-    assert_eq!((READ_STATE.state)(&turned), status, "writes in another order");
+    assert_eq!((READ_STATE.state)(&turned), status, "writes of a task in another order");
     (READ_STATE.first_message)(&found);
     let (live, pinned) = (shown(&found, true), shown(&found, false));
     let (Some(live), Some(pinned)) = (live, pinned) else { return };
@@ -202,7 +203,10 @@ impl Input<'_> {
         let tasks = shown(&found, false).map(|it| it.tasks).unwrap_or_default();
         let mut ids: Vec<String> = tasks.into_iter().filter_map(|it| it.id).take(8).collect();
         ids.extend([NULL_TASK, "another"].map(str::to_owned));
-        let writes = (0..self.byte() % (WRITES_MAX + 1)).map(|_| self.write(&ids)).collect();
+        let writes = (0..self.byte() % (WRITES_MAX + 1)).map(|_| self.write(&ids));
+        let mut writes: Vec<PendingWrite> = writes.collect();
+        // A read has them task by task.
+        writes.sort_by(|a, b| a.task_id.cmp(&b.task_id));
         found.view.as_mut().unwrap().writes = writes;
         found
     }
