@@ -7,6 +7,7 @@ use std::time::Duration;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::threads::run_state::Status;
 use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort};
 use threadkeep::domain::tokens::grants::Actions;
 use threadkeep::storage::{self, StorageConfig};
@@ -128,6 +129,33 @@ async fn commits_to_owned_threads_stay_heap_only() {
     };
     // Now and then a page is full, because something else still looks at its old rows.
     assert!(updates == 99 && heap_only >= 95, "{heap_only} of {updates}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn threads_in_a_rare_state_are_found_by_index() {
+    if masters().is_some() {
+        return;
+    }
+    let h = Harness::postgres().await;
+    h.sql("alter table threads set (autovacuum_enabled = off)").await;
+    h.sql(FILL).await;
+    h.sql("update threads set run_state = 1 where thread_key % 10 = 0").await;
+    h.sql("update threads set is_stale = false, run_of = updated_at").await;
+    for (sort, index) in [
+        (ThreadSort::Created, "threads_run_state_created"),
+        (ThreadSort::Updated, "threads_run_state"),
+    ] {
+        let read = added(&h, entries(index), async |desk| {
+            for _ in 0..20 {
+                let statuses = vec![Status::Interrupted];
+                let query = ThreadQuery { statuses, limit: 10, sort, ..ThreadQuery::default() };
+                let page = desk.threads.list(&tenant(), query).await.unwrap();
+                assert_eq!(page.threads.len(), 10);
+            }
+        });
+        let read = read.await;
+        assert!((200..=20 * 14).contains(&read), "{sort:?}: {read} entries for 20 pages of 10");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -263,14 +263,14 @@ pub async fn threads_stand_as_a_model_says(h: Harness) {
                 };
                 let expected: Vec<_> =
                     models.iter().filter(is_asked).map(|(thread, _)| thread.clone()).collect();
-                let query = ThreadQuery {
-                    statuses,
-                    limit: 100,
-                    sort: ThreadSort::ThreadId,
-                    ascending: true,
-                    ..ThreadQuery::default()
-                };
-                assert_eq!(found(&threads, &query).await, expected, "{seed} {later} {query:?}");
+                for sort in [ThreadSort::ThreadId, ThreadSort::Created, ThreadSort::Updated] {
+                    let (statuses, limit, ascending) = (statuses.clone(), 100, true);
+                    let query =
+                        ThreadQuery { statuses, limit, sort, ascending, ..ThreadQuery::default() };
+                    let mut all = found(&threads, &query).await;
+                    all.sort();
+                    assert_eq!(all, expected, "{seed} {later} {query:?}");
+                }
                 for (thread, model) in &models {
                     *seen.entry(status(thread, model).place()).or_insert(0) += 1;
                 }
@@ -319,6 +319,44 @@ pub async fn orders_by_state_neither_skip_nor_repeat_at_rest(h: Harness) {
                 sorted.reverse();
             }
             assert_eq!((all.len(), &all), (THREADS, &sorted), "{sort:?} {ascending}");
+        }
+    }
+}
+
+pub async fn threads_in_rare_states_come_in_the_order_of_their_times(h: Harness) {
+    let thread = |number: usize| format!("t{}", number * 7 % 30);
+    for number in 0..30 {
+        let channel = ["__interrupt__", "__error__", "title"][number % 3];
+        let writes = Writes::new(&id(1), &ask_task(&id(1))).write(-3, channel, "\u{1}");
+        let ops = vec![checkpoint(&id(1), true, "loop").op(), writes.op()];
+        h.commit(commit(&thread(number), ops)).await.unwrap();
+    }
+    // One is failed and leased, so it is busy.
+    h.storage.acquire_lease(&h.caller, &leasing(&thread(1), None)).await.unwrap();
+    // Those with tasks to run wait an hour later.
+    let threads = after(&h.storage, HOUR).await;
+    for statuses in [vec![Status::Interrupted], vec![Status::Error, Status::Interrupted]] {
+        for (sort, ascending) in [ThreadSort::Created, ThreadSort::Updated]
+            .into_iter()
+            .flat_map(|it| [(it, true), (it, false)])
+        {
+            // They change, and nobody has derived them again.
+            for number in [4, 12, 20] {
+                let put = checkpoint(&id(1), true, "loop");
+                h.commit(commit(&thread(number), vec![put.op()])).await.unwrap();
+            }
+            let query = ThreadQuery { sort, ascending, ..ThreadQuery::default() };
+            let mut all = paged(&threads, ThreadQuery { limit: 8, ..query.clone() }).await;
+            assert_eq!(all.len(), 30);
+            all.retain(|(_, it)| {
+                let number = (0..30).find(|number| thread(*number) == *it).unwrap();
+                // The task of every third one has ended.
+                let is_failed = number % 3 == 1 && number != 1;
+                number % 3 == 0 || (is_failed && statuses.contains(&Status::Error))
+            });
+            let statuses = statuses.clone();
+            let found = paged(&threads, ThreadQuery { statuses, limit: 4, ..query }).await;
+            assert_eq!(found, all, "{sort:?} {ascending}");
         }
     }
 }

@@ -98,6 +98,7 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
         "threads_updated",
         "threads_run_at",
         "threads_run_state",
+        "threads_run_state_created",
     ];
     for index in of_states.into_iter().chain(["threads_alias", "threads_unaliased"]) {
         h.sql(&format!("drop index {index}")).await;

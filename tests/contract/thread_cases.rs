@@ -21,7 +21,8 @@ contract! {
         encrypted_details_are_searched_one_by_one;
     run_states:
         threads_stand_as_a_model_says
-        orders_by_state_neither_skip_nor_repeat_at_rest;
+        orders_by_state_neither_skip_nor_repeat_at_rest
+        threads_in_rare_states_come_in_the_order_of_their_times;
     run_state_upkeep:
         details_change_nothing_of_the_run
         what_copies_or_removes_checkpoints_changes_the_state

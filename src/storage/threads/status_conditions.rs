@@ -33,6 +33,26 @@ pub fn condition(statuses: &[Status], busy_since: &str, now: &str) -> String {
     format!(" and ({})", any.join(" or "))
 }
 
+/// The same as [`condition`], as one condition for each state that indexes have in the orders of its times. No thread meets two. None where
+/// there is a status that a state is not enough to say.
+pub fn by_states(statuses: &[Status], busy_since: &str, now: &str) -> Option<Vec<String>> {
+    let is_leased = is_leased(now);
+    let in_state = |state: RunState, more: &str| {
+        let number = state.number();
+        format!(" and run_state <> 0 and run_state = {number}{more} and not {is_leased}")
+    };
+    let of_status = |status: &Status| match status {
+        Status::Error => Some(vec![in_state(RunState::Failed, "")]),
+        Status::Interrupted => Some(vec![
+            in_state(RunState::Interrupted, ""),
+            in_state(RunState::Pending, &format!(" and run_at < {busy_since}")),
+        ]),
+        Status::Idle | Status::Busy => None,
+    };
+    let all: Option<Vec<_>> = statuses.iter().map(of_status).collect();
+    all.map(|it| it.concat()).filter(|it| !it.is_empty())
+}
+
 /// The place of a thread's status in the order of their names.
 pub fn place(busy_since: &str, now: &str) -> String {
     // Rows of an answer have no holder, and without one there is no end.

@@ -33,6 +33,8 @@ pub(super) struct Conditions<'a> {
     query: &'a ThreadQuery,
     /// Begins with `and` where there is one.
     text: String,
+    /// That the threads stand as it is asked; as `text`.
+    standing: String,
     /// What the index of details answers; empty where it answers nothing.
     indexed: String,
     /// Whether conditions look at details.
@@ -53,6 +55,7 @@ impl<'a> Conditions<'a> {
         let mut it = Self {
             query,
             text: plain_conditions(query),
+            standing: status_conditions::condition(&query.statuses, BUSY_SINCE, NOW),
             indexed: String::new(),
             reads_details: false,
             is_wide,
@@ -183,6 +186,5 @@ fn plain_conditions(query: &ThreadQuery) -> String {
             conditions += condition;
         }
     }
-    conditions += &status_conditions::condition(&query.statuses, BUSY_SINCE, NOW);
     conditions
 }

@@ -182,7 +182,7 @@ impl<'a> Statement<'a> {
     fn asks_width(&self) -> bool {
         let query = self.query;
         let are_rare = !query.statuses.is_empty() && !query.statuses.contains(&Status::Idle);
-        are_rare && query.sort != ThreadSort::Status
+        are_rare && query.sort != ThreadSort::Status && self.by_states().is_none()
     }
 
     fn width(&self) -> String {
@@ -197,6 +197,9 @@ impl<'a> Statement<'a> {
 
     fn sources(&self) -> Vec<Source> {
         let query = self.query;
+        if let Some(sources) = self.by_states() {
+            return sources;
+        }
         if !self.asks_width() {
             return self.walks("threads", "");
         }
@@ -233,6 +236,32 @@ impl<'a> Statement<'a> {
             }
             (_, Some(column)) => vec![by(from, guard.to_owned(), column)],
             (_, None) => self.by_statuses(),
+        }
+    }
+
+    /// Threads in rare states, each from an index in the order that is asked for. None where no index has it.
+    fn by_states(&self) -> Option<Vec<Source>> {
+        let states = status_conditions::by_states(&self.query.statuses, BUSY_SINCE, NOW)?;
+        let page = self.page_order;
+        let by = |index: &str, guard: String, column: &str| Source {
+            from: format!("threads indexed by {index}"),
+            guard,
+            after: page.after(column),
+            order: page.by(column),
+        };
+        let states = states.into_iter();
+        match self.query.sort {
+            ThreadSort::Created => {
+                let one = |guard| by("threads_run_state_created", guard, "created_at");
+                Some(states.map(one).collect())
+            }
+            ThreadSort::Updated => {
+                let one =
+                    |guard| by("threads_run_state", format!("{guard} and not is_stale"), "run_of");
+                let stale = by("threads_stale", " and is_stale".into(), "updated_at");
+                Some(states.map(one).chain([stale]).collect())
+            }
+            _ => None,
         }
     }
 

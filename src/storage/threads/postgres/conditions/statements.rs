@@ -38,6 +38,8 @@ struct Source {
     order: Order,
     /// It goes through the threads in their order.
     is_walk: bool,
+    /// The guard says how the threads stand. To say it twice would make an order by times look dear.
+    is_of_state: bool,
 }
 
 /// How the rows of a source are sorted.
@@ -53,7 +55,8 @@ enum Order {
 
 impl Source {
     fn walk(from: &str, guard: &str) -> Self {
-        Self { from: from.into(), guard: guard.into(), order: Order::AsAsked, is_walk: true }
+        let (from, guard) = (from.into(), guard.into());
+        Self { from, guard, order: Order::AsAsked, is_walk: true, is_of_state: false }
     }
 
     /// Rows `i` of details, each with its thread. A thread is looked up by its key: a plan without statistics would walk all of them
@@ -64,7 +67,7 @@ impl Source {
                 where x.thread_key = i.details_key and x.{TENANT_IN_INDEX} = $1 limit 1) threads
              cross join lateral (select i.projection -> $1 as d) p"
         );
-        Self { from, guard: String::new(), order: Order::AsAsked, is_walk: false }
+        Self { is_walk: false, ..Self::walk(&from, "") }
     }
 }
 
@@ -87,17 +90,28 @@ impl Conditions<'_> {
         sources
     }
 
-    /// A thread that is not stale has the time of its last change in an index, too. Statuses come one after the other, each in the order
-    /// of the ids.
+    /// A thread that is not stale has the time of its last change in an index, too. Threads in rare states come state by state, each from an
+    /// index in the order that is asked for. Statuses come one after the other, each in the order of the ids.
     fn walks(&self, from: &str, guard: &str) -> Vec<Source> {
+        let in_order = |guard: &str, order: Order| {
+            let of_state = |state: String| Source {
+                order,
+                is_of_state: true,
+                ..Source::walk(from, &format!("{guard}{state}"))
+            };
+            match status_conditions::by_states(&self.query.statuses, BUSY_SINCE, NOW) {
+                Some(states) => states.into_iter().map(of_state).collect(),
+                None => vec![Source { order, ..Source::walk(from, guard) }],
+            }
+        };
         match self.query.sort {
-            ThreadSort::Updated => vec![
-                Source {
-                    order: Order::By("run_of"),
-                    ..Source::walk(from, &format!("{guard} and not is_stale"))
-                },
-                Source::walk(from, &format!("{guard} and is_stale")),
-            ],
+            ThreadSort::Updated => {
+                let mut sources =
+                    in_order(&format!("{guard} and not is_stale"), Order::By("run_of"));
+                sources.push(Source::walk(from, &format!("{guard} and is_stale")));
+                sources
+            }
+            ThreadSort::Created => in_order(guard, Order::AsAsked),
             ThreadSort::Status => {
                 let one = |status: Status| {
                     let stands = status_conditions::condition(&[status], BUSY_SINCE, NOW);
@@ -207,9 +221,10 @@ impl Conditions<'_> {
         let conditions = &self.text;
         let of_tenant = |source: &Source, tenant: &str, way: &str| {
             let Source { from, guard, .. } = source;
-            let end = end(source);
+            let (end, standing) =
+                (end(source), if source.is_of_state { "" } else { &self.standing });
             format!(
-                "select {columns} from {from} where {tenant} = $1 and {SHOWN}{way}{guard}{conditions} {end}"
+                "select {columns} from {from} where {tenant} = $1 and {SHOWN}{way}{guard}{standing}{conditions} {end}"
             )
         };
         let mut parts = Vec::new();

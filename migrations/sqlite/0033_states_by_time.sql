@@ -1,0 +1,2 @@
+-- Threads in a rare state, the newest first.
+create index threads_run_state_created on threads (tenant, run_state, created_at) where run_state <> 0;
