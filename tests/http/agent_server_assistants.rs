@@ -52,6 +52,10 @@ async fn each_graph_that_threads_name_is_an_assistant() {
     let page = ask(json!({"limit": 1, "offset": 1})).await;
     assert_eq!(page.header("x-pagination-next"), Some("2"));
     assert_eq!(page.header("x-pagination-total"), Some("3"));
+    let some = ask(json!({"graph_id": "other", "select": ["name", "version"]})).await;
+    assert_eq!(some.json(), json!([{"name": "other", "version": 1}]));
+    let unknown = send(&it, "POST", "/assistants/search", &json!({"select": ["bogus"]})).await;
+    assert_eq!((unknown.status, unknown.field()), (422, "select".to_owned()));
     let count = send(&it, "POST", "/assistants/count", &json!({"graph_id": "agent"})).await;
     assert_eq!(count.ok().json(), json!(2));
     let of_bob = [("x-api-key", it.bob.as_str())];
@@ -66,6 +70,11 @@ async fn an_assistant_is_found_by_its_id_or_its_graph_and_only_the_graph_knows_t
         let found = send(&it, "GET", &format!("/assistants/{id}"), &Value::Null).await.ok().json();
         assert_eq!(found["assistant_id"], expected);
         let path = format!("/assistants/{id}/versions");
+        for none in [json!({"offset": 1}), json!({"metadata": {"none": 1}})] {
+            assert_eq!(send(&it, "POST", &path, &none).await.ok().json(), json!([]), "{none}");
+        }
+        let bad = send(&it, "POST", &path, &json!({"limit": 0})).await;
+        assert_eq!((bad.status, bad.field()), (422, "limit".to_owned()));
         let versions = send(&it, "POST", &path, &json!({"limit": 5})).await.ok().json();
         assert_eq!(versions[0]["assistant_id"], expected);
         assert!(versions[0].get("updated_at").is_none());

@@ -7,13 +7,14 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::call::{JsonCall, PlainCall};
+use super::call::{JsonCall, OptionalJsonCall, PlainCall};
 use super::history::limit;
 use super::runs::needs_graph;
+use super::select::{ASSISTANT_FIELDS, selected};
 use crate::app::{AgentServer, App};
-use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::json::exact_json;
 use crate::domain::json::filter::Filter;
@@ -21,6 +22,7 @@ use crate::domain::threads::details::METADATA;
 use crate::domain::threads::details_filter::contained;
 use crate::domain::threads::graphs::{Graph, assistant_id};
 use crate::domain::time::rfc3339_with_offset;
+use crate::domain::{Error, Result};
 use crate::http::request::by_name::by_name;
 use crate::http::request::call::{Answer, Call};
 use crate::http::request::decode::{Input, Received};
@@ -58,7 +60,8 @@ pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants
     if found.len() > end {
         headers.insert("x-pagination-next", HeaderValue::from(end));
     }
-    let page: Vec<_> = found.into_iter().skip(input.offset).take(input.limit).collect();
+    let page = found.into_iter().skip(input.offset).take(input.limit);
+    let page = page.map(|it| it.with(input.fields.as_deref())).collect::<Result<Vec<_>>>()?;
     Ok((headers, reply.with(&page)?).into_response())
 }
 
@@ -99,7 +102,7 @@ pub async fn get(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> 
 /// There is one.
 #[utoipa::path(
     post, path = "/assistants/{assistant_id}/versions", operation_id = "agent_server_list_assistant_versions", tag = "agent-server",
-    params(("assistant_id" = String, Path)),
+    params(("assistant_id" = String, Path)), request_body(content = VersionsBody, example = json!({"limit": 10})),
     responses(
         (status = 200, description = "The assistant", body = Vec<AgentServerAssistant>, example = json!([{
             "assistant_id": "fe096781-5601-53d2-b2f6-0d3403f7e9ca", "graph_id": "agent", "name": "agent", "description": null,
@@ -109,9 +112,16 @@ pub async fn get(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> 
         (status = 404, description = "`assistant_not_found`"),
     ),
 )]
-pub async fn list_versions(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> Answer {
-    let found = find(&app, &call.caller, &ids).await?;
-    call.reply.with(&[AgentServerAssistant { updated_at: None, ..found }])
+pub async fn list_versions(
+    State(app): State<Arc<App>>,
+    ids: PathIds,
+    call: OptionalJsonCall<ListVersions>,
+) -> Answer {
+    let Call { caller, input, reply, .. } = call.0;
+    let found = find(&app, &caller, &ids).await?;
+    let is_asked = input.offset == 0 && has_all(&found, &input.metadata);
+    let version = AgentServerAssistant { updated_at: None, ..found };
+    reply.with(&is_asked.then_some(version).as_slice())
 }
 
 /// Get the schemas of an assistant
@@ -227,6 +237,20 @@ pub struct SearchBody<'a> {
     sort_by: Option<AssistantOrder>,
     /// Default `desc`.
     sort_order: Option<super::thread_search::SortDirection>,
+    /// Names of fields; empty for all.
+    select: Option<Vec<Text>>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[schema(as = AgentServerListVersions)]
+pub struct VersionsBody<'a> {
+    #[serde(borrow)]
+    metadata: Option<Exact<'a>>,
+    /// 1-1,000, default 10.
+    #[schema(minimum = 1, maximum = 1_000)]
+    limit: Option<i64>,
+    #[schema(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
 }
 
 #[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
@@ -250,6 +274,13 @@ pub struct SearchAssistants {
     offset: usize,
     order: AssistantOrder,
     ascending: bool,
+    /// None: all.
+    fields: Option<Vec<&'static str>>,
+}
+
+pub struct ListVersions {
+    metadata: Vec<Filter>,
+    offset: usize,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -297,13 +328,27 @@ impl AgentServerAssistant {
             updated_at: Some(rfc3339_with_offset(graph.updated_at)),
         }
     }
+
+    /// As JSON, with these fields only.
+    fn with(&self, fields: Option<&[&str]>) -> Result<Value> {
+        let mut shown =
+            serde_json::to_value(self).map_err(|error| Error::Internal(error.to_string()))?;
+        if let (Some(fields), Some(shown)) = (fields, shown.as_object_mut()) {
+            shown.retain(|name, _| fields.contains(&name.as_str()));
+        }
+        Ok(shown)
+    }
+}
+
+fn has_all(it: &AgentServerAssistant, metadata: &[Filter]) -> bool {
+    metadata.iter().all(|one| one.matches(&it.metadata))
 }
 
 impl SearchAssistants {
     fn matches(&self, it: &AgentServerAssistant) -> bool {
         self.graph_id.as_ref().is_none_or(|graph| it.graph_id == *graph)
             && self.name.as_ref().is_none_or(|name| it.name.contains(name.as_str()))
-            && self.metadata.iter().all(|one| one.matches(&it.metadata))
+            && has_all(it, &self.metadata)
     }
 }
 
@@ -334,6 +379,17 @@ impl Input for SearchAssistants {
             offset: offset(wire.offset)?,
             order: wire.sort_by.unwrap_or(AssistantOrder::CreatedAt),
             ascending: wire.sort_order == Some(super::thread_search::SortDirection::Asc),
+            fields: selected(wire.select.unwrap_or_default(), &ASSISTANT_FIELDS)?,
         })
+    }
+}
+
+impl Input for ListVersions {
+    type Wire<'a> = VersionsBody<'a>;
+
+    fn from_wire(wire: VersionsBody<'_>, _: &Received) -> Result<Self> {
+        limit(wire.limit.unwrap_or(ROWS))?;
+        let metadata = wire.metadata.map(|it| contained(METADATA, it.0)).transpose()?;
+        Ok(Self { metadata: metadata.unwrap_or_default(), offset: offset(wire.offset)? })
     }
 }

@@ -1,4 +1,4 @@
-//! Knows which fields of a state the caller wants.
+//! Knows which fields of a state, a thread or an assistant the caller wants.
 
 use std::collections::BTreeSet;
 
@@ -6,6 +6,7 @@ use crate::decode::Json;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
 use crate::domain::{Error, Result};
+use crate::http::request::exact::Text;
 
 const FIELDS: [&str; 10] = [
     "values",
@@ -18,6 +19,19 @@ const FIELDS: [&str; 10] = [
     "interrupts",
     "checkpoint_id",
     "parent_checkpoint_id",
+];
+
+pub const ASSISTANT_FIELDS: [&str; 10] = [
+    "assistant_id",
+    "graph_id",
+    "name",
+    "description",
+    "config",
+    "context",
+    "metadata",
+    "version",
+    "created_at",
+    "updated_at",
 ];
 
 /// The fields of an answer, and the keys of its values. The default is everything.
@@ -69,6 +83,20 @@ impl Select {
             (values, _) => values,
         }
     }
+}
+
+/// Names of fields that an answer is to have. None: all of them.
+///
+/// # Errors
+/// 422 for a name that is not known.
+pub fn selected(names: Vec<Text>, known: &[&'static str]) -> Result<Option<Vec<&'static str>>> {
+    at_most("select", names.len(), LIMITS.filter_terms_max)?;
+    let field = |Text(name): Text| {
+        let found = known.iter().find(|it| **it == name).copied();
+        found.ok_or_else(|| Error::invalid("select", format!("select takes {}", known.join(", "))))
+    };
+    let names: Vec<&'static str> = names.into_iter().map(field).collect::<Result<_>>()?;
+    Ok((!names.is_empty()).then_some(names))
 }
 
 #[cfg(test)]

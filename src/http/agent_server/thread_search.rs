@@ -14,9 +14,11 @@ use super::extract::Extract;
 use super::history::limit;
 use super::preview::PAGE_BYTES_MAX;
 use super::rows::{BARE, Rows, list};
+use super::select::selected;
 use super::shown_ids::ShownIds;
 use super::thread_view::{AgentServerThread, FIELDS, ThreadFields, ThreadView};
 use crate::app::App;
+use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{ThreadId, at_most};
@@ -24,7 +26,6 @@ use crate::domain::threads::details::METADATA;
 use crate::domain::threads::details_filter::{DetailsFilter, contained};
 use crate::domain::threads::thread::{Thread, ThreadQuery, ThreadSort, TimeRange};
 use crate::domain::time::parse_rfc3339;
-use crate::domain::{Error, Result};
 use crate::http::request::by_name::by_name;
 use crate::http::request::call::{Answer, Call};
 use crate::http::request::decode::{Input, Received};
@@ -239,7 +240,7 @@ impl Input for SearchThreads {
             Some(SortBy::ThreadId) => ThreadSort::ThreadId,
         };
         let fields = ThreadFields {
-            names: selected(wire.select.take().unwrap_or_default())?,
+            names: selected(wire.select.take().unwrap_or_default(), &FIELDS)?,
             extract: extracts(wire.extract.take().unwrap_or_default())?,
             shortens: true,
             ids: ShownIds::default(),
@@ -266,18 +267,6 @@ fn thread_ids(ids: Vec<Text>) -> Result<std::result::Result<Vec<String>, Problem
         }
     }
     Ok(Ok(all))
-}
-
-fn selected(names: Vec<Text>) -> Result<Option<Vec<&'static str>>> {
-    at_most("select", names.len(), LIMITS.filter_terms_max)?;
-    let known = |Text(name): Text| {
-        FIELDS
-            .into_iter()
-            .find(|it| *it == name)
-            .ok_or_else(|| Error::invalid("select", format!("select takes {}", FIELDS.join(", "))))
-    };
-    let names: Vec<&'static str> = names.into_iter().map(known).collect::<Result<_>>()?;
-    Ok((!names.is_empty()).then_some(names))
 }
 
 fn extracts(paths: BTreeMap<String, String>) -> Result<Vec<Extract>> {
