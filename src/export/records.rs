@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
 use super::values::Packed;
+use crate::domain::threads::ttl::Ttl;
 
 /// The greatest format that this program reads; it writes it where there are snapshots.
 pub const FORMAT: u32 = 2;
@@ -88,6 +89,8 @@ pub struct DetailsOf {
     /// The title that was derived from the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_message: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Ttl>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -31,8 +31,8 @@ impl From<ThreadHead> for Head {
         // What is derived from each checkpoint is derived again.
         let details = Details { from_checkpoints: None, ..details };
         let is_default = details == Details::default();
-        let Details { version, title, metadata, first_message, .. } = details;
-        let details = DetailsOf { version, title, metadata, first_message };
+        let Details { version, title, metadata, ttl, first_message, .. } = details;
+        let details = DetailsOf { version, title, metadata, first_message, ttl };
         Self {
             thread_id,
             generation,
@@ -67,6 +67,7 @@ impl From<Head> for ThreadHead {
                 title: it.title,
                 metadata: it.metadata,
                 first_message: it.first_message,
+                ttl: it.ttl,
                 from_checkpoints: None,
             }),
         }

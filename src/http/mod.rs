@@ -271,7 +271,7 @@ fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>>
         .routes(needs(Threads(Append), routes!(agent_server::threads::update)))
         .routes(needs(Threads(Write), routes!(agent_server::threads::delete)))
         .routes(needs(Threads(Append), routes!(agent_server::threads::copy)))
-        .routes(needs(Threads(Read), routes!(agent_server::threads::get_storage)))
+        .routes(needs(Threads(Read), routes!(agent_server::storage_use::get_storage)))
         .routes(needs(Threads(Read), routes!(agent_server::thread_search::search)))
         .routes(needs(Threads(Read), routes!(agent_server::thread_search::count)))
         .routes(needs(Threads(Write), routes!(agent_server::thread_prune::prune)))

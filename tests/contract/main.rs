@@ -114,6 +114,7 @@ mod thread_details;
 mod thread_metadata;
 mod thread_searches;
 mod thread_titles;
+mod thread_ttl;
 mod threads;
 mod tokens;
 mod value_parts;

@@ -61,6 +61,7 @@ fn rule() -> impl Strategy<Value = Rule> {
     let since = prop::option::of(prop_oneof![0..12_i64, Just(i64::MAX)]);
     (1..5_u32, since, prop::bool::ANY).prop_map(|(last, since, keep_interrupted)| Rule {
         expire_before: None,
+        unchanged_since: None,
         keep: Some(Keep { last, since }),
         keep_interrupted,
     })

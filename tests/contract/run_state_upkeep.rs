@@ -7,7 +7,7 @@ use threadkeep::domain::Error;
 use threadkeep::domain::checkpoints::run_states::{DerivedRunStates, RunStateSweeper};
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::doctor::{Examine, Noun, Report, State};
-use threadkeep::domain::threads::details::{TitleChange, UpdateThread};
+use threadkeep::domain::threads::details::{Change, UpdateThread};
 use threadkeep::domain::threads::run_state::{DERIVED_PER_SEARCH_MAX, RunState, Status};
 use threadkeep::domain::threads::thread::ThreadQuery;
 
@@ -22,9 +22,10 @@ pub async fn details_change_nothing_of_the_run(h: Harness) {
     h.commit(commit("t", vec![checkpoint(&id(1), true, "update").op()])).await.unwrap();
     let change = || UpdateThread {
         thread_id: thread_id("t"),
-        title: TitleChange::Set("a title".into()),
+        title: Change::Set("a title".into()),
         metadata: None,
         replace_metadata: false,
+        ttl: Change::Keep,
         if_version: None,
         idempotency: None,
     };

@@ -61,6 +61,12 @@ impl Server {
         self.sweeper.sweep().await.unwrap()
     }
 
+    /// As [`Self::sweep_after`], of threads with a ttl: how many of them went or lost something.
+    pub async fn expire_after(&self, micros: Micros) -> u64 {
+        self.clock.advance(micros);
+        self.sweeper.expire_threads().await.unwrap()
+    }
+
     pub async fn claim(&self) -> Claim {
         let now = self.clock.now();
         self.storage.claim_policy(now, now + 60 * SECOND).await.unwrap().unwrap()

@@ -35,6 +35,15 @@ contract! {
         a_title_that_was_set_wins_and_gives_way_again
         a_derived_title_follows_copies_snapshots_and_restores
         threads_get_their_titles_in_the_background;
+    thread_ttl:
+        a_thread_goes_when_nobody_changed_it_for_its_ttl
+        a_change_begins_the_ttl_anew
+        a_ttl_is_changed_and_taken_away
+        a_thread_with_a_lease_stays_until_it_is_free
+        a_ttl_follows_copies_snapshots_and_restores
+        only_who_may_delete_a_thread_sets_its_ttl
+        two_servers_expire_each_thread_once
+        the_doctor_finds_and_mends_a_time_that_is_lost;
     thread_metadata:
         fields_of_checkpoints_show_and_are_found
         fields_of_an_older_checkpoint_are_not_taken;

@@ -5,7 +5,7 @@ use threadkeep::domain::doctor::{Noun, State};
 use threadkeep::domain::error::Full;
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::tenants::quotas::THREADS;
-use threadkeep::domain::threads::details::{CreateThread, Details, TitleChange, UpdateThread};
+use threadkeep::domain::threads::details::{Change, CreateThread, Details, UpdateThread};
 use threadkeep::domain::threads::retention::Rule;
 use threadkeep::domain::threads::storage::DeleteThread;
 use threadkeep::domain::threads::thread::Thread;
@@ -19,12 +19,13 @@ use crate::harness::{Harness, conflict, masters, pruning, thread_id};
 use crate::snapshot_calls::{Desk, check_sound, in_place, into, of};
 use crate::thread_searches::{having, ids, ids_for, saying};
 
-fn update(thread: &str) -> UpdateThread {
+pub fn update(thread: &str) -> UpdateThread {
     UpdateThread {
         thread_id: thread_id(thread),
-        title: TitleChange::Keep,
+        title: Change::Keep,
         metadata: None,
         replace_metadata: false,
+        ttl: Change::Keep,
         if_version: None,
         idempotency: None,
     }
@@ -35,6 +36,7 @@ pub fn create(thread: &str, title: Option<&str>, metadata: Option<&str>) -> Crea
         thread_id: thread_id(thread),
         title: title.map(str::to_owned),
         metadata: metadata.map(str::to_owned),
+        ttl: None,
         idempotency: None,
         full: None,
     }
@@ -44,7 +46,7 @@ pub fn create(thread: &str, title: Option<&str>, metadata: Option<&str>) -> Crea
 pub async fn details(h: &Harness, thread: &str, title: &str, metadata: &str) {
     h.storage.create_thread(&h.caller, &create(thread, None, None)).await.unwrap();
     let change = UpdateThread {
-        title: TitleChange::Set(title.to_owned()),
+        title: Change::Set(title.to_owned()),
         metadata: Some(metadata.to_owned()),
         ..update(thread)
     };
@@ -99,7 +101,7 @@ pub async fn an_update_merges_metadata_and_counts_versions(h: Harness) {
     h.put(Put::new("1")).await;
     let before = thread(&h, "t").await.unwrap();
     let set = |title: Option<&str>, metadata: &str| UpdateThread {
-        title: title.map_or(TitleChange::Keep, |it| TitleChange::Set(it.to_owned())),
+        title: title.map_or(Change::Keep, |it| Change::Set(it.to_owned())),
         metadata: Some(metadata.to_owned()),
         ..update("t")
     };
@@ -115,7 +117,7 @@ pub async fn an_update_merges_metadata_and_counts_versions(h: Harness) {
         UpdateThread { if_version: Some(current), replace_metadata: true, ..set(None, "{}") };
     h.storage.update_thread(&h.caller, &whole).await.unwrap();
     assert_eq!(shown(&h, "t").await, (Some("One".to_owned()), "{}".to_owned()));
-    let no_title = UpdateThread { title: TitleChange::Remove, ..update("t") };
+    let no_title = UpdateThread { title: Change::Remove, ..update("t") };
     h.storage.update_thread(&h.caller, &no_title).await.unwrap();
     let last = thread(&h, "t").await.unwrap();
     assert!(last.details.version > current && last.details.title.is_none());

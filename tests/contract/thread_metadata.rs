@@ -1,6 +1,6 @@
 //! Tests that threads show fields of the metadata of checkpoints, behind what people set, and are found by them.
 
-use threadkeep::domain::threads::details::{TitleChange, UpdateThread};
+use threadkeep::domain::threads::details::{Change, UpdateThread};
 use threadkeep::domain::threads::run_state::{Derived, FirstMessage, RunState};
 use threadkeep::domain::threads::service::Threads;
 
@@ -50,9 +50,10 @@ pub async fn fields_of_checkpoints_show_and_are_found(h: Harness) {
     // What people set comes first, and gives way when it goes.
     let set = |metadata: &str, replace_metadata: bool| UpdateThread {
         thread_id: thread_id("a"),
-        title: TitleChange::Keep,
+        title: Change::Keep,
         metadata: Some(metadata.to_owned()),
         replace_metadata,
+        ttl: Change::Keep,
         if_version: None,
         idempotency: None,
     };

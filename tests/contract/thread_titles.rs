@@ -7,7 +7,7 @@ use threadkeep::decode::run_state::READ_STATE;
 use threadkeep::domain::checkpoints::checkpoint::Op;
 use threadkeep::domain::checkpoints::run_states::{DerivedRunStates, RunStateSweeper};
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::threads::details::{TitleChange, UpdateThread};
+use threadkeep::domain::threads::details::{Change, UpdateThread};
 use threadkeep::domain::threads::service::Threads;
 use threadkeep::domain::threads::title::TitleFrom;
 
@@ -33,9 +33,10 @@ fn human(text: &str) -> Json {
 fn update(thread: &str) -> UpdateThread {
     UpdateThread {
         thread_id: thread_id(thread),
-        title: TitleChange::Keep,
+        title: Change::Keep,
         metadata: None,
         replace_metadata: false,
+        ttl: Change::Keep,
         if_version: None,
         idempotency: None,
     }
@@ -112,7 +113,7 @@ pub async fn threads_without_a_human_text_are_not_read_again_and_again(h: Harnes
 
 pub async fn a_title_that_was_set_wins_and_gives_way_again(h: Harness) {
     let threads = now(&h).await;
-    let set = |title: TitleChange, metadata: Option<&str>| UpdateThread {
+    let set = |title: Change<String>, metadata: Option<&str>| UpdateThread {
         title,
         metadata: metadata.map(str::to_owned),
         ..update("t")
@@ -121,12 +122,12 @@ pub async fn a_title_that_was_set_wins_and_gives_way_again(h: Harness) {
     let by_hand = |text: &str, from| Some((text.to_owned(), from));
     // Set before anybody derived it, so that nothing is kept of the message.
     for (change, expected) in [
-        (set(TitleChange::Set("Set".into()), None), by_hand("Set", TitleFrom::Set)),
-        (set(TitleChange::Keep, Some(r#"{"title":"Meta"}"#)), by_hand("Set", TitleFrom::Set)),
-        (set(TitleChange::Remove, None), by_hand("Meta", TitleFrom::Metadata)),
-        (set(TitleChange::Keep, Some(r#"{"title":null}"#)), Some(derived("Hello"))),
-        (set(TitleChange::Set("Again".into()), None), by_hand("Again", TitleFrom::Set)),
-        (set(TitleChange::Remove, None), Some(derived("Hello"))),
+        (set(Change::Set("Set".into()), None), by_hand("Set", TitleFrom::Set)),
+        (set(Change::Keep, Some(r#"{"title":"Meta"}"#)), by_hand("Set", TitleFrom::Set)),
+        (set(Change::Remove, None), by_hand("Meta", TitleFrom::Metadata)),
+        (set(Change::Keep, Some(r#"{"title":null}"#)), Some(derived("Hello"))),
+        (set(Change::Set("Again".into()), None), by_hand("Again", TitleFrom::Set)),
+        (set(Change::Remove, None), Some(derived("Hello"))),
     ] {
         let changed = threads.update(&h.caller, &change, NEVER).await.unwrap();
         let shown_now = changed.details.shown_title();
@@ -142,7 +143,7 @@ pub async fn a_title_that_was_set_wins_and_gives_way_again(h: Harness) {
     assert_eq!(title(&threads, "made").await, by_hand("Made", TitleFrom::Set));
     assert_eq!(misses(&h, "made").await, -1);
     threads
-        .update(&h.caller, &UpdateThread { title: TitleChange::Remove, ..update("made") }, NEVER)
+        .update(&h.caller, &UpdateThread { title: Change::Remove, ..update("made") }, NEVER)
         .await
         .unwrap();
     assert_eq!(title(&threads, "made").await, Some(derived("Hello")));

@@ -338,7 +338,10 @@ async fn bad_input_is_named() {
         (json!({"metadata": "text"}), 422, "metadata"),
         (json!({"metadata": large}), 413, "metadata"),
         (json!({"if_exists": "maybe"}), 422, "if_exists"),
-        (json!({"ttl": {"ttl": 1}}), 422, "ttl"),
+        (json!({"ttl": {"ttl": 0}}), 422, "ttl"),
+        (json!({"ttl": {"ttl": 1e300}}), 422, "ttl"),
+        (json!({"ttl": {"ttl": "1"}}), 422, "ttl.ttl"),
+        (json!({"ttl": {"ttl": 1, "strategy": "archive"}}), 422, "ttl.strategy"),
         (json!({"supersteps": [{"updates": []}]}), 422, ""),
     ] {
         let answer = post(&it, "/threads", body.clone()).await;

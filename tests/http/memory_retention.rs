@@ -6,9 +6,10 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::threads::retention::{
-    Claim, Policy, Progress, Report, ReportQuery, Retained, Rules,
+    Claim, Policy, Progress, Report, ReportQuery, Retained, Rule, Rules,
 };
 use threadkeep::domain::threads::retention_storage::RetentionStorage;
+use threadkeep::domain::threads::ttl::{DuePage, DueThread, TtlStorage};
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;
@@ -107,5 +108,21 @@ impl RetentionStorage for Memory {
 
     async fn expire_reports(&self, _: Micros) -> Result<()> {
         Ok(())
+    }
+}
+
+/// No thread is due.
+#[async_trait]
+impl TtlStorage for Memory {
+    async fn take_due_threads(&self, _: Micros, _: Micros, _: usize) -> Result<DuePage> {
+        Ok(DuePage::default())
+    }
+
+    async fn put_due_times(&self, _: &[(&DueThread, Micros)]) -> Result<()> {
+        Ok(())
+    }
+
+    async fn apply_rule(&self, _: &str, _: &str, _: Rule) -> Result<Retained> {
+        Err(Error::Internal("there are no rounds in memory".into()))
     }
 }

@@ -26,7 +26,7 @@ async fn rule_of(body: Value) -> (String, Micros) {
 async fn a_prune_reaches_the_storage_as_it_was_asked() {
     let keep = |last: u32, since: &str, interrupted: bool, dry_run: bool| {
         format!(
-            "prune [\"t\"] Rule {{ expire_before: None, keep: Some(Keep {{ last: {last}, since: {since} }}), \
+            "prune [\"t\"] Rule {{ expire_before: None, unchanged_since: None, keep: Some(Keep {{ last: {last}, since: {since} }}), \
              keep_interrupted: {interrupted} }} {dry_run}"
         )
     };

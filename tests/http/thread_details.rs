@@ -68,6 +68,14 @@ async fn a_thread_is_created_found_changed_and_counted() {
         }
         assert!(ids(&shared, BOB, &body).await.is_empty());
     }
+    let lives = json!({"thread_id": "t-1", "ttl": {"minutes": 1.5, "strategy": "keep_latest"}});
+    let changed = shared.post(ANN, UPDATE, &lives).await.ok().json();
+    let ttl = &changed["thread"]["ttl"];
+    assert_eq!((&ttl["minutes"], &ttl["strategy"]), (&json!(1.5), &json!("keep_latest")));
+    assert!(ttl["expires_at"].as_str() > changed["thread"]["updated_at"].as_str());
+    let lives_on = json!({"thread_id": "t-1", "ttl": null});
+    let changed = shared.post(ANN, UPDATE, &lives_on).await.ok().json();
+    assert!(changed["thread"].get("ttl").is_none());
     shared
         .post(BOB, CREATE, &json!({"thread_id": "t-1"}))
         .await
@@ -116,6 +124,9 @@ async fn bad_input_is_refused_with_its_field() {
     let wide = format!(r#"{{"metadata":{{"a":[{}]}}}}"#, vec!["1"; 200].join(","));
     for (path, body, status, code, field) in [
         (CREATE, r#"{"thread_id":""}"#.to_owned(), 422, "invalid", "thread_id"),
+        (CREATE, r#"{"ttl":{"minutes":0}}"#.to_owned(), 422, "invalid", "ttl"),
+        (CREATE, r#"{"ttl":{"minutes":52560001}}"#.to_owned(), 422, "invalid", "ttl"),
+        (UPDATE, r#"{"thread_id":"t","ttl":{"minutes":-1}}"#.to_owned(), 422, "invalid", "ttl"),
         (CREATE, format!(r#"{{"thread_id":"{long}"}}"#), 422, "invalid", "thread_id"),
         (CREATE, r#"{"thread_id":"a\u0000b"}"#.to_owned(), 422, "invalid", "thread_id"),
         (CREATE, format!(r#"{{"title":"{title}"}}"#), 422, "invalid", "title"),

@@ -58,6 +58,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the sweep of threads that lack an alias",
     ),
     (
+        "threads/ttl.rs",
+        "from thread_details where ttl_due <= $1",
+        "the sweep of threads whose ttl may have ended",
+    ),
+    (
         "threads/search.rs",
         "from ({page}) t left join {probe}",
         "both parts are texts of an engine that are bound there",

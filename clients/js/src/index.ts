@@ -111,6 +111,7 @@ export type {
   ThreadConditions,
   ThreadStatus,
   Threads,
+  ThreadTtl,
   UpdateThreadOptions,
 } from "./client/threads.js";
 export type { TokenOptions, Tokens } from "./client/tokens.js";

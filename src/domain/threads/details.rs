@@ -1,4 +1,4 @@
-//! Defines what people set of a thread: its title and its metadata, and their changes.
+//! Defines what people set of a thread: its title, its metadata and its ttl, and their changes.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,11 @@ use crate::domain::error::{Conflict, Error, Full, Result};
 use crate::domain::json::{exact_fields, exact_json};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
+use crate::domain::threads::ttl::Ttl;
+use crate::domain::tokens::grants::Action;
 
 pub const METADATA: &str = "metadata";
+pub const TTL: &str = "ttl";
 /// The exact text of metadata that nobody has set.
 pub const NO_METADATA: &str = "{}";
 
@@ -26,6 +29,7 @@ pub struct Details {
     pub title: Option<String>,
     /// The exact text of a JSON object.
     pub metadata: String,
+    pub ttl: Option<Ttl>,
     /// The first human text of the conversation, as it was derived once. It changes no version.
     pub first_message: Option<String>,
     /// Fields of the metadata of checkpoints, as an exact JSON object, as they were derived. They change no version.
@@ -35,7 +39,14 @@ pub struct Details {
 impl Default for Details {
     fn default() -> Self {
         let metadata = NO_METADATA.into();
-        Self { version: 0, title: None, metadata, first_message: None, from_checkpoints: None }
+        Self {
+            version: 0,
+            title: None,
+            metadata,
+            ttl: None,
+            first_message: None,
+            from_checkpoints: None,
+        }
     }
 }
 
@@ -48,6 +59,7 @@ pub struct NewThread {
     pub thread_id: Option<ThreadId>,
     pub title: Option<String>,
     pub metadata: Option<String>,
+    pub ttl: Option<Ttl>,
     pub idempotency: Idempotency,
 }
 
@@ -58,6 +70,7 @@ pub struct CreateThread {
     pub title: Option<String>,
     /// The exact text of a JSON object.
     pub metadata: Option<String>,
+    pub ttl: Option<Ttl>,
     pub idempotency: Idempotency,
     /// Set when no thread may be made.
     pub full: Option<Full>,
@@ -75,22 +88,41 @@ pub struct Created {
 #[derive(Debug, Clone)]
 pub struct UpdateThread {
     pub thread_id: ThreadId,
-    pub title: TitleChange,
+    pub title: Change<String>,
     /// The exact text of a JSON object. Its fields replace those of the same names.
     pub metadata: Option<String>,
     /// `metadata` takes the place of all that was there.
     pub replace_metadata: bool,
+    pub ttl: Change<Ttl>,
     /// The version that the change is meant for.
     pub if_version: Option<i64>,
     pub idempotency: Idempotency,
 }
 
+impl UpdateThread {
+    /// What its caller has to be allowed: a ttl deletes.
+    pub fn action(&self) -> Action {
+        if self.ttl == Change::Keep { Action::Append } else { Action::Write }
+    }
+}
+
+/// What becomes of a field that may be absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum TitleChange {
+pub enum Change<T> {
     #[default]
     Keep,
     Remove,
-    Set(String),
+    Set(T),
+}
+
+impl<T: Clone> Change<T> {
+    fn of(&self, before: Option<&T>) -> Option<T> {
+        match self {
+            Self::Keep => before.cloned(),
+            Self::Remove => None,
+            Self::Set(value) => Some(value.clone()),
+        }
+    }
 }
 
 #[async_trait]
@@ -109,10 +141,11 @@ impl Details {
     /// As [`Self::updated`].
     pub fn of_new(request: &CreateThread, now: Micros) -> Result<Self> {
         let none = Self::default();
-        if request.title.is_none() && request.metadata.is_none() {
+        if request.title.is_none() && request.metadata.is_none() && request.ttl.is_none() {
             return Ok(none);
         }
-        none.changed(request.title.clone(), request.metadata.as_deref(), false, now)
+        let changed = Self { title: request.title.clone(), ttl: request.ttl, ..none };
+        changed.with_metadata(request.metadata.as_deref(), false, now)
     }
 
     /// What they become.
@@ -123,15 +156,13 @@ impl Details {
         if request.if_version.is_some_and(|it| it != self.version) {
             return Err(Error::Conflict(Conflict::VersionConflict { current: self.version }));
         }
-        if request.title == TitleChange::Keep && request.metadata.is_none() {
+        let is_kept = request.title == Change::Keep && request.ttl == Change::Keep;
+        if is_kept && request.metadata.is_none() {
             return Ok(self.clone());
         }
-        let title = match &request.title {
-            TitleChange::Keep => self.title.clone(),
-            TitleChange::Remove => None,
-            TitleChange::Set(title) => Some(title.clone()),
-        };
-        self.changed(title, request.metadata.as_deref(), request.replace_metadata, now)
+        let title = request.title.of(self.title.as_ref());
+        let changed = Self { title, ttl: request.ttl.of(self.ttl.as_ref()), ..self.clone() };
+        changed.with_metadata(request.metadata.as_deref(), request.replace_metadata, now)
     }
 
     /// Checks what came in a file.
@@ -141,6 +172,9 @@ impl Details {
     pub fn check(&self) -> Result<()> {
         for title in self.title.iter().chain(&self.first_message) {
             check_title(title)?;
+        }
+        if let Some(ttl) = self.ttl {
+            Ttl::of_minutes(TTL, ttl.minutes(), ttl.strategy)?;
         }
         check_metadata(self.metadata.as_bytes())
     }
@@ -170,21 +204,15 @@ impl Details {
         Ok(())
     }
 
-    fn changed(
-        &self,
-        title: Option<String>,
-        metadata: Option<&str>,
-        is_whole: bool,
-        now: Micros,
-    ) -> Result<Self> {
+    /// With metadata merged in, and the next version.
+    fn with_metadata(self, metadata: Option<&str>, is_whole: bool, now: Micros) -> Result<Self> {
         let before = if is_whole { NO_METADATA } else { self.metadata.as_str() };
         let metadata = match metadata {
             Some(changes) => exact_fields::merge(before.as_bytes(), changes.as_bytes())?,
             None => self.metadata.clone(),
         };
         check_size(METADATA, metadata.as_bytes())?;
-        let version = now.max(self.version + 1);
-        Ok(Self { version, title, metadata, ..self.clone() })
+        Ok(Self { version: now.max(self.version + 1), metadata, ..self })
     }
 }
 
@@ -231,27 +259,26 @@ mod tests {
             title,
             metadata: metadata.map(str::to_owned),
             replace_metadata,
+            ttl: Change::Keep,
             if_version,
             idempotency: None,
         };
         let first = Details::default()
             .updated(
-                &update(TitleChange::Set("One".into()), Some(r#"{"a":1.0,"b":null}"#), false, None),
+                &update(Change::Set("One".into()), Some(r#"{"a":1.0,"b":null}"#), false, None),
                 0,
             )
             .unwrap();
         assert_eq!((first.version, first.metadata.as_str()), (1, r#"{"a":1.0,"b":null}"#));
-        let second = first
-            .updated(&update(TitleChange::Keep, Some(r#"{"b":2}"#), false, Some(1)), 0)
-            .unwrap();
+        let second =
+            first.updated(&update(Change::Keep, Some(r#"{"b":2}"#), false, Some(1)), 0).unwrap();
         assert_eq!(second.title.as_deref(), Some("One"));
         assert_eq!(second.metadata, r#"{"a":1.0,"b":2}"#);
-        let third =
-            second.updated(&update(TitleChange::Remove, Some("{}"), true, None), 0).unwrap();
+        let third = second.updated(&update(Change::Remove, Some("{}"), true, None), 0).unwrap();
         assert_eq!((third.version, third.title), (3, None));
         assert_eq!(third.metadata, NO_METADATA);
-        assert!(first.updated(&update(TitleChange::Keep, None, false, Some(2)), 0).is_err());
-        assert_eq!(first.updated(&update(TitleChange::Keep, None, false, None), 0).unwrap(), first);
+        assert!(first.updated(&update(Change::Keep, None, false, Some(2)), 0).is_err());
+        assert_eq!(first.updated(&update(Change::Keep, None, false, None), 0).unwrap(), first);
     }
 
     #[test]
@@ -259,9 +286,10 @@ mod tests {
         let half = |name: &str| format!(r#"{{"{name}":"{}"}}"#, "x".repeat(40_000));
         let grown = |metadata: String| UpdateThread {
             thread_id: ThreadId::new("t-1").unwrap(),
-            title: TitleChange::Keep,
+            title: Change::Keep,
             metadata: Some(metadata),
             replace_metadata: false,
+            ttl: Change::Keep,
             if_version: None,
             idempotency: None,
         };

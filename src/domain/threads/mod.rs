@@ -15,3 +15,4 @@ pub mod storage;
 pub mod sweeper;
 pub mod thread;
 pub mod title;
+pub mod ttl;

@@ -15,6 +15,8 @@ const SECOND: Micros = 1_000_000;
 pub struct Rule {
     /// The thread goes with everything in it when its last commit is older.
     pub expire_before: Option<Micros>,
+    /// Nothing goes of a thread that has changed since.
+    pub unchanged_since: Option<Micros>,
     /// None: no checkpoint goes by itself.
     pub keep: Option<Keep>,
     /// A thread that waits at an interrupt (a write on `__interrupt__` on the newest checkpoint of a namespace) does not
@@ -36,10 +38,11 @@ impl Rule {
     pub const KEEP_LATEST: Self = Self::keep(1, None);
     /// LangGraph's `delete`.
     pub const DELETE: Self =
-        Self { expire_before: Some(Micros::MAX), keep: None, keep_interrupted: false };
+        Self { expire_before: Some(Micros::MAX), keep: None, ..Self::KEEP_LATEST };
 
     pub const fn keep(last: u32, since: Option<Micros>) -> Self {
-        Self { expire_before: None, keep: Some(Keep { last, since }), keep_interrupted: false }
+        let keep = Some(Keep { last, since });
+        Self { expire_before: None, unchanged_since: None, keep, keep_interrupted: false }
     }
 }
 
@@ -103,6 +106,7 @@ impl Rules {
             Keep { last: self.keep_last.unwrap_or(1), since: self.older_than_seconds.map(before) };
         Rule {
             expire_before: self.expire_after_seconds.map(before),
+            unchanged_since: None,
             keep: prunes.then_some(keep),
             keep_interrupted: self.keep_interrupted,
         }

@@ -134,11 +134,14 @@ impl Threads {
         new: NewThread,
         deadline: Micros,
     ) -> Result<(Thread, bool)> {
-        let NewThread { thread_id, title, metadata, idempotency } = new;
+        let NewThread { thread_id, title, metadata, ttl, idempotency } = new;
         let thread_id = thread_id.map_or_else(|| self.new_id(caller), Ok)?;
         self.may_change(caller, &thread_id, deadline)?;
+        if ttl.is_some() {
+            caller.require_thread(&thread_id, Action::Write)?;
+        }
         let full = self.quotas.threads_full(caller);
-        let request = CreateThread { thread_id, title, metadata, idempotency, full };
+        let request = CreateThread { thread_id, title, metadata, ttl, idempotency, full };
         let created = self.storage.create_thread(caller, &request).await?;
         let found = self.find(caller, &ThreadId::new(created.thread_id)?).await?;
         let thread = found.ok_or_else(|| Error::Unavailable {
@@ -159,6 +162,7 @@ impl Threads {
         deadline: Micros,
     ) -> Result<Thread> {
         self.may_change(caller, &request.thread_id, deadline)?;
+        caller.require_thread(&request.thread_id, request.action())?;
         // A stale state takes the time of the thread's last change, which is to be that of a commit.
         self.find(caller, &request.thread_id).await?;
         self.storage.update_thread(caller, request).await?;

@@ -11,6 +11,7 @@ use super::retention::{PruneRequest, Pruned};
 use super::retention_storage::RetentionStorage;
 use super::run_state::RunStateStorage;
 use super::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
+use super::ttl::TtlStorage;
 use crate::domain::caller::Caller;
 use crate::domain::error::{Error, Full, Result};
 use crate::domain::names::ThreadId;
@@ -52,7 +53,7 @@ impl CopyThread {
 
 #[async_trait]
 pub trait ThreadStorage:
-    ThreadDetailsStorage + RunStateStorage + AliasStorage + RetentionStorage
+    ThreadDetailsStorage + RunStateStorage + AliasStorage + RetentionStorage + TtlStorage
 {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 

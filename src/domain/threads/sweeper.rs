@@ -1,4 +1,4 @@
-//! Works off retention policies that are due, thread by thread. Any number of servers may do so: the one that has claimed a policy works on
+//! Works off retention policies and ttls that are due, thread by thread. Any number of servers may do so: the one that has claimed a policy works on
 //! it. A round that a crash left is taken over where it stopped.
 
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::retention::{Claim, Progress, Retained};
 use super::thread::Thread;
+use super::ttl::{PAGE_THREADS, TAKEN_FOR, expire_due};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
@@ -15,8 +16,6 @@ use crate::domain::names::ThreadId;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::threads::storage::ThreadStorage;
 
-/// Threads of a page: progress without removals is counted once per page.
-const PAGE_THREADS: usize = 100;
 const REPORTS_KEPT: Micros = 30 * 24 * 3_600 * 1_000_000;
 
 /// The sweeper of one server.
@@ -57,6 +56,12 @@ impl Sweeper {
     /// A storage that does not answer; the round in progress is taken over later.
     pub async fn sweep(&self) -> Result<u64> {
         self.storage.expire_reports(self.clock.now() - REPORTS_KEPT).await?;
+        let finished = self.sweep_policies().await?;
+        self.expire_threads().await?;
+        Ok(finished)
+    }
+
+    async fn sweep_policies(&self) -> Result<u64> {
         let mut finished = 0;
         loop {
             let now = self.clock.now();
@@ -68,6 +73,21 @@ impl Sweeper {
             let finishes = self.work_off(&group, claim).await;
             finished += u64::from(group.end(finishes).await?);
         }
+    }
+
+    /// Applies the ttl of threads that have not changed for so long. Answers how many of them went or lost something.
+    ///
+    /// # Errors
+    /// As [`Self::sweep`].
+    pub async fn expire_threads(&self) -> Result<u64> {
+        let now = self.clock.now();
+        let first = self.storage.take_due_threads(now, now + TAKEN_FOR, PAGE_THREADS).await?;
+        if first.taken == 0 {
+            return Ok(0);
+        }
+        let group = background_tasks::begin(&*self.storage, Kind::Retention, now).await?;
+        let expired = expire_due(&*self.storage, &group, (&self.clock, now), first).await;
+        group.end(expired).await
     }
 
     /// Whether the round was finished, and by this server.

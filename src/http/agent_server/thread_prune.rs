@@ -15,7 +15,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::names::{ThreadId, at_most};
 use crate::domain::threads::retention::{PruneRequest, Pruned, Rule};
 use crate::domain::threads::thread::ThreadQuery;
-use crate::http::request::by_name::by_name;
+use crate::http::checkpoints::pruning::StrategyBody;
 use crate::http::request::call::{Answer, Call};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::Text;
@@ -75,16 +75,6 @@ pub struct PruneBody {
     /// Default `delete`.
     strategy: Option<StrategyBody>,
 }
-
-#[derive(Deserialize, ToSchema, Clone, Copy)]
-#[serde(rename_all = "snake_case", remote = "Self")]
-#[schema(as = AgentServerPruneStrategy)]
-pub enum StrategyBody {
-    Delete,
-    KeepLatest,
-}
-
-by_name!(StrategyBody);
 
 #[derive(Serialize, ToSchema)]
 pub struct AgentServerPruned {

@@ -243,7 +243,7 @@ impl Input for SearchThreads {
             names: selected(wire.select.take().unwrap_or_default(), &FIELDS)?,
             extract: extracts(wire.extract.take().unwrap_or_default())?,
             shortens: true,
-            ids: ShownIds::default(),
+            ..ThreadFields::default()
         };
         let (limit, offset) = (limit(wire.limit.unwrap_or(ROWS))?, offset(wire.offset)?);
         let ascending = wire.sort_order == Some(SortDirection::Asc);

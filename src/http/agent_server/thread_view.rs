@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use super::extract::Extract;
 use super::preview::{WHOLE_BYTES_MAX, preview};
 use super::shown_ids::ShownIds;
+use super::ttl::TtlView;
 use crate::app::App;
 use crate::decode::tasks::{Interrupt, Task};
 use crate::decode::{Budget, Json, read_text};
@@ -42,6 +43,8 @@ pub struct ThreadFields {
     pub extract: Vec<Extract>,
     /// Values that are large come as a preview.
     pub shortens: bool,
+    /// The ttl is shown, where the thread has one.
+    pub has_ttl: bool,
     pub ids: ShownIds,
 }
 
@@ -68,6 +71,7 @@ pub struct ThreadView {
     parts: Parts,
     error: Option<ErrorView>,
     extracted: Vec<(String, Json)>,
+    ttl: Option<TtlView>,
     is_preview: bool,
 }
 
@@ -144,6 +148,11 @@ impl ThreadView {
             metadata: ExactOut(Bytes::from(exact)),
             parts,
             extracted,
+            ttl: thread
+                .details
+                .ttl
+                .filter(|_| fields.has_ttl)
+                .map(|it| TtlView::of(it, thread.updated_at)),
             is_preview: false,
         })
     }
@@ -247,6 +256,9 @@ impl Serialize for ThreadView {
         if !self.extracted.is_empty() {
             map.serialize_entry("extracted", &Extracted(&self.extracted))?;
         }
+        if let Some(ttl) = &self.ttl {
+            map.serialize_entry("ttl", ttl)?;
+        }
         if self.is_preview {
             map.serialize_entry("values_preview", &true)?;
         }
@@ -281,6 +293,8 @@ pub struct AgentServerThread {
     interrupts: serde_json::Value,
     /// With `error` and `message`, where the status is `error`.
     error: Option<serde_json::Value>,
+    /// Where it is asked for and set.
+    ttl: Option<TtlView>,
 }
 
 #[cfg(test)]

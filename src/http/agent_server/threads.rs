@@ -1,12 +1,11 @@
-//! Serves threads one by one: create, get, change, delete, copy, and what a thread takes.
+//! Serves threads one by one: create, get, change, delete, copy.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse as _;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::call::{AskedPath, JsonCall, OptionalJsonCall, PlainCall, ThreadPath, no_thread};
@@ -14,15 +13,16 @@ use super::query::list as names_of;
 use super::runs::needs_graph;
 use super::shown_ids::ShownIds;
 use super::thread_view::{AgentServerThread, ThreadFields, ThreadView};
+use super::ttl::TtlBody;
 use crate::app::App;
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-use crate::domain::tenants::storage_use::StorageUse;
 use crate::domain::threads::alias::canonical;
-use crate::domain::threads::details::{NewThread, TitleChange, UpdateThread, check_metadata};
+use crate::domain::threads::details::{Change, NewThread, UpdateThread, check_metadata};
 use crate::domain::threads::storage::{CopyThread, DeleteThread};
 use crate::domain::threads::thread::Thread;
+use crate::domain::threads::ttl::Ttl;
 use crate::domain::{Error, Result};
 use crate::http::request::by_name::by_name;
 use crate::http::request::call::{Answer, Call, Reply};
@@ -72,7 +72,7 @@ pub async fn create(
     get, path = "/threads/{thread_id}", operation_id = "agent_server_get_thread", tag = "agent-server",
     params(
         ("thread_id" = String, Path),
-        ("include" = Option<String>, Query, description = "`ttl`: nothing comes of it"),
+        ("include" = Option<String>, Query, description = "`ttl`: also its ttl, where it has one"),
     ),
     responses(
         (status = 200, description = "The thread", body = AgentServerThread),
@@ -94,7 +94,8 @@ pub async fn get(
     let (threads, caller) = (&app.threads, &call.caller);
     let read = |id: ThreadId| async move { threads.get(caller, &id).await };
     let thread = path.read((&app, caller), read).await?;
-    show(&app, (caller, ids), thread, call.reply).await
+    let fields = ThreadFields { ids, has_ttl: !included.is_empty(), ..ThreadFields::default() };
+    call.reply.with(&ThreadView::of(&app, caller, thread, &fields).await?)
 }
 
 /// Update a thread
@@ -119,13 +120,14 @@ pub async fn update(
     headers: HeaderMap,
     call: JsonCall<Changes>,
 ) -> Answer {
-    let Call { caller, deadline, input: Changes(metadata), reply } = call.0;
+    let Call { caller, deadline, input: Changes { metadata, ttl }, reply } = call.0;
     let thread_id = readable(&caller, path.0)?;
     let request = UpdateThread {
         thread_id: thread_id.clone(),
-        title: TitleChange::Keep,
+        title: Change::Keep,
         metadata,
         replace_metadata: false,
+        ttl,
         if_version: None,
         idempotency: None,
     };
@@ -186,8 +188,8 @@ pub async fn copy(
     let target = app.threads.new_id(&caller)?;
     if found.checkpoint_count == 0 {
         let metadata = Some(found.details.metadata.clone());
-        let (thread_id, title) = (Some(target), found.details.title);
-        let new = NewThread { thread_id, title, metadata, idempotency: None };
+        let (thread_id, title, ttl) = (Some(target), found.details.title, found.details.ttl);
+        let new = NewThread { thread_id, title, metadata, ttl, idempotency: None };
         let (thread, _) = app.threads.create(&caller, new, deadline).await?;
         return show(&app, (&caller, ids), thread, reply).await;
     }
@@ -200,28 +202,6 @@ pub async fn copy(
     app.threads.copy(&caller, &request, deadline).await?;
     let copy = app.threads.get(&caller, &target).await?.ok_or_else(|| no_thread(&target))?;
     show(&app, (&caller, ids), copy, reply).await
-}
-
-/// Get what a thread takes
-///
-/// Bytes as they were sent.
-#[utoipa::path(
-    get, path = "/threads/{thread_id}/storage", operation_id = "agent_server_get_thread_storage", tag = "agent-server",
-    params(("thread_id" = String, Path)),
-    responses(
-        (status = 200, description = "Sizes", body = AgentServerStorage),
-        (status = 404, description = "`thread_not_found`"),
-    ),
-)]
-pub async fn get_storage(
-    State(app): State<Arc<App>>,
-    path: ThreadPath,
-    ids: ShownIds,
-    call: PlainCall,
-) -> Answer {
-    let found = app.threads.get_storage_use(&call.caller, &path.0).await?;
-    let found = found.ok_or_else(|| no_thread(&path.0))?;
-    call.reply.with(&AgentServerStorage::of(ids.of(path.0.as_str()), found))
 }
 
 async fn show(
@@ -264,9 +244,7 @@ pub struct CreateBody<'a> {
     #[serde(borrow)]
     metadata: Option<Exact<'a>>,
     if_exists: Option<IfExists>,
-    /// Is refused: set a retention policy instead.
-    #[serde(borrow)]
-    ttl: Option<Exact<'a>>,
+    ttl: Option<TtlBody>,
     /// Is refused: they need the graph.
     #[serde(borrow)]
     supersteps: Option<Exact<'a>>,
@@ -287,9 +265,8 @@ by_name!(IfExists);
 pub struct UpdateBody<'a> {
     #[serde(borrow)]
     metadata: Option<Exact<'a>>,
-    /// Is refused: set a retention policy instead.
-    #[serde(borrow)]
-    ttl: Option<Exact<'a>>,
+    /// Takes the place of the one that is set. Absent or null: it stays, and begins anew.
+    ttl: Option<TtlBody>,
 }
 
 /// A thread that is to be made.
@@ -299,49 +276,24 @@ pub struct CreateThread {
     has_supersteps: bool,
 }
 
-/// New metadata.
-pub struct Changes(Option<String>);
-
-#[derive(Serialize, ToSchema)]
-pub struct AgentServerStorage {
-    thread_id: String,
-    total_bytes: u64,
-    checkpoints: AgentServerUse,
-    channel_values: AgentServerChannels,
-    pending_writes: AgentServerUse,
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct AgentServerUse {
-    count: u64,
-    bytes: u64,
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct AgentServerChannels {
-    count: u64,
-    bytes: u64,
-    by_channel: BTreeMap<String, AgentServerChannel>,
-}
-
-#[derive(Serialize, ToSchema)]
-pub struct AgentServerChannel {
-    versions: u64,
-    bytes: u64,
+/// New metadata and ttl.
+pub struct Changes {
+    metadata: Option<String>,
+    ttl: Change<Ttl>,
 }
 
 impl Input for CreateThread {
     type Wire<'a> = CreateBody<'a>;
 
     fn from_wire(wire: CreateBody<'_>, _: &Received) -> Result<Self> {
-        refuse_ttl(wire.ttl.as_ref())?;
         let has_supersteps = wire.supersteps.is_some_and(|it| it.0 != b"[]");
         let thread_id = wire
             .thread_id
             .map(|Text(id)| ThreadId::new(canonical(&id).unwrap_or(id)))
             .transpose()?;
         let metadata = wire.metadata.as_ref().map(metadata).transpose()?;
-        let new = NewThread { thread_id, title: None, metadata, idempotency: None };
+        let ttl = wire.ttl.map(Ttl::try_from).transpose()?;
+        let new = NewThread { thread_id, title: None, metadata, ttl, idempotency: None };
         let if_exists = wire.if_exists.unwrap_or(IfExists::Raise);
         Ok(Self { new, if_exists, has_supersteps })
     }
@@ -351,41 +303,9 @@ impl Input for Changes {
     type Wire<'a> = UpdateBody<'a>;
 
     fn from_wire(wire: UpdateBody<'_>, _: &Received) -> Result<Self> {
-        refuse_ttl(wire.ttl.as_ref())?;
-        wire.metadata.as_ref().map(metadata).transpose().map(Self)
-    }
-}
-
-impl AgentServerStorage {
-    fn of(thread_id: String, found: StorageUse) -> Self {
-        let values_bytes = found.channels.iter().map(|it| it.logical_bytes).sum();
-        let documents_bytes =
-            found.logical_bytes.saturating_sub(values_bytes).saturating_sub(found.writes_bytes);
-        let channel = |versions, bytes| AgentServerChannel { versions, bytes };
-        let channels = found.channels.into_iter();
-        let by_channel =
-            channels.map(|it| (it.channel, channel(it.versions, it.logical_bytes))).collect();
-        Self {
-            thread_id,
-            total_bytes: found.logical_bytes,
-            checkpoints: AgentServerUse { count: found.checkpoints, bytes: documents_bytes },
-            channel_values: AgentServerChannels {
-                count: found.versions,
-                bytes: values_bytes,
-                by_channel,
-            },
-            pending_writes: AgentServerUse { count: found.writes, bytes: found.writes_bytes },
-        }
-    }
-}
-
-fn refuse_ttl(ttl: Option<&Exact<'_>>) -> Result<()> {
-    match ttl {
-        None => Ok(()),
-        Some(_) => {
-            let detail = "threads have no ttl of their own here; set a retention policy (POST /v1/retention/policies/put)";
-            Err(Error::invalid("ttl", detail))
-        }
+        let metadata = wire.metadata.as_ref().map(metadata).transpose()?;
+        let ttl = wire.ttl.map(Ttl::try_from).transpose()?;
+        Ok(Self { metadata, ttl: ttl.map_or(Change::Keep, Change::Set) })
     }
 }
 

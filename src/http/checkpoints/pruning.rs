@@ -15,6 +15,7 @@ use crate::domain::names::ThreadId;
 use crate::domain::threads::retention::{
     Keep, PruneRequest, Pruned, Removed, Rule, keep_last, seconds, seconds_before,
 };
+use crate::domain::threads::ttl::TtlStrategy;
 use crate::domain::time::parse_rfc3339;
 use crate::domain::{Error, Result};
 use crate::http::request::by_name::by_name;
@@ -83,6 +84,15 @@ pub enum StrategyBody {
 }
 
 by_name!(StrategyBody);
+
+impl From<StrategyBody> for TtlStrategy {
+    fn from(strategy: StrategyBody) -> Self {
+        match strategy {
+            StrategyBody::Delete => Self::Delete,
+            StrategyBody::KeepLatest => Self::KeepLatest,
+        }
+    }
+}
 
 /// Seconds before now, or a time.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use super::handlers::{PAGE_DEFAULT, ThreadOut, Threads, page_of};
 use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
 use super::preview::{INCLUDED_MAX, PartParam, PreviewOut};
 use super::status::StatusParam;
+use super::ttl::TtlBody;
 use super::values::{self, ValuesFilter, find};
 use crate::app::App;
 use crate::domain::Result;
@@ -17,11 +18,12 @@ use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
 use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::details::{
-    METADATA, NewThread, TitleChange, UpdateThread, check_metadata, check_title,
+    Change, METADATA, NewThread, UpdateThread, check_metadata, check_title,
 };
 use crate::domain::threads::details_filter::{DetailsFilter, Words, contained};
 use crate::domain::threads::run_state::{STATUSES_MAX, Status};
 use crate::domain::threads::thread::{ThreadQuery, TimeRange};
+use crate::domain::threads::ttl::Ttl;
 use crate::domain::time::parse_rfc3339;
 use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, Call};
@@ -56,7 +58,7 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answe
 
 /// Update a thread
 ///
-/// Its title and metadata. A request without a change moves `updated_at`.
+/// Its title, metadata and ttl. A request without a change moves `updated_at`.
 #[utoipa::path(
     post, path = UPDATE, operation_id = "update_thread", tag = "threads",
     request_body(content = UpdateThreadBody, example = json!({"thread_id": "t-1", "metadata": {"state": "done"}})),
@@ -143,6 +145,8 @@ pub struct CreateThreadBody<'a> {
     /// A JSON object of at most 65,536 bytes.
     #[serde(borrow)]
     metadata: Option<Exact<'a>>,
+    /// What becomes of the thread when nobody changes it for so long. The caller has to be able to delete it.
+    ttl: Option<TtlBody>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -153,12 +157,16 @@ pub struct UpdateThreadBody<'a> {
     /// At most 1,024 bytes; null takes it away, so that the thread shows the text in `metadata.title` or its first message.
     #[serde(default, deserialize_with = "title_change")]
     #[schema(value_type = Option<String>)]
-    title: TitleChange,
+    title: Change<String>,
     /// A JSON object: its fields take the place of those of the same names, the others stay. All together take at most 65,536 bytes.
     #[serde(borrow)]
     metadata: Option<Exact<'a>>,
     /// True: no other field stays. Default false.
     replace_metadata: Option<bool>,
+    /// Takes the place of the one that is set; null takes it away. The caller has to be able to delete the thread.
+    #[serde(default, deserialize_with = "ttl_change")]
+    #[schema(value_type = Option<TtlBody>)]
+    ttl: Change<TtlBody>,
     /// The version that the thread must have; 0 where nothing was ever set.
     #[schema(minimum = 0)]
     if_version: Option<i64>,
@@ -277,6 +285,7 @@ impl Input for NewThread {
             thread_id: wire.thread_id.map(|it| ThreadId::new(it.0)).transpose()?,
             title: wire.title.map(title).transpose()?,
             metadata: wire.metadata.map(|it| metadata(&it)).transpose()?,
+            ttl: wire.ttl.map(Ttl::try_from).transpose()?,
             idempotency: received.idempotency(CREATE),
         })
     }
@@ -286,7 +295,7 @@ impl Input for UpdateThread {
     type Wire<'a> = UpdateThreadBody<'a>;
 
     fn from_wire(wire: UpdateThreadBody<'_>, received: &Received) -> Result<Self> {
-        if let TitleChange::Set(title) = &wire.title {
+        if let Change::Set(title) = &wire.title {
             check_title(title)?;
         }
         Ok(Self {
@@ -294,6 +303,11 @@ impl Input for UpdateThread {
             title: wire.title,
             metadata: wire.metadata.map(|it| metadata(&it)).transpose()?,
             replace_metadata: wire.replace_metadata.unwrap_or(false),
+            ttl: match wire.ttl {
+                Change::Keep => Change::Keep,
+                Change::Remove => Change::Remove,
+                Change::Set(ttl) => Change::Set(ttl.try_into()?),
+            },
             if_version: wire.if_version.map(version).transpose()?,
             idempotency: received.idempotency(UPDATE),
         })
@@ -353,7 +367,13 @@ fn metadata(text: &Exact<'_>) -> Result<String> {
 }
 
 /// Of a field that is there: null takes the title away.
-fn title_change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TitleChange, D::Error> {
+fn title_change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Change<String>, D::Error> {
     let title = Option::<Text>::deserialize(deserializer)?;
-    Ok(title.map_or(TitleChange::Remove, |it| TitleChange::Set(it.0)))
+    Ok(title.map_or(Change::Remove, |it| Change::Set(it.0)))
+}
+
+/// As [`title_change`].
+fn ttl_change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Change<TtlBody>, D::Error> {
+    let ttl = Option::<TtlBody>::deserialize(deserializer)?;
+    Ok(ttl.map_or(Change::Remove, Change::Set))
 }

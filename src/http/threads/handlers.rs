@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
 use super::preview::PreviewOut;
 use super::status::StatusParam;
+use super::ttl::TtlOut;
 use crate::app::App;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
@@ -154,7 +155,9 @@ pub struct ThreadOut {
     /// What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`.
     #[schema(value_type = Exact<'static>)]
     metadata: ExactOut,
-    /// Of title and metadata: grows with each change of them, and comes never twice. 0: nothing was ever set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<TtlOut>,
+    /// Of title, metadata and ttl: grows with each change of them, and comes never twice. 0: nothing was ever set.
     version: i64,
     status: StatusParam,
     /// When checkpoints or writes last changed; of a thread without any, when it was made.
@@ -280,6 +283,7 @@ impl ThreadOut {
             title,
             title_from,
             metadata,
+            ttl: thread.details.ttl.map(|it| TtlOut::of(it, thread.updated_at)),
             version: thread.details.version,
             status,
             state_updated_at,

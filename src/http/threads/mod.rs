@@ -9,4 +9,5 @@ pub mod preview;
 pub mod retention;
 pub mod status;
 pub mod storage_use;
+pub mod ttl;
 pub mod values;

@@ -79,6 +79,11 @@ from threads o where o.tenant = $1 and o.thread_id = $3 and threads.tenant = $1 
 const DROP_LEASE: &str = "
 update threads set lease_holder = null, lease_expires_at = null where tenant = $1 and thread_id = $2";
 
+/// $1 tenant, $2 thread. Nobody looks for the ttl of a hidden thread.
+const LOOK_FOR_TTL: &str = "
+update thread_details set ttl_due = 0 where ttl_due is not null and tenant = $1
+    and thread_key in (select t.thread_key from threads t where t.tenant = $1 and t.thread_id = $2)";
+
 /// $1 tenant, $2 thread, $3 generation, $4 the least fence.
 const BEGIN: &str = "
 update threads set generation = $3, fence = case when fence < $4 then $4 else fence end
@@ -197,6 +202,7 @@ impl Exchange<'_> {
         if access.rows(BEGIN, &binds).await?.is_empty() {
             return Err(again("the copy was removed meanwhile"));
         }
+        access.rows(LOOK_FOR_TTL, &[self.tenant(), into.as_str().into()]).await?;
         access.rows(&self.dialect.fill(HOLD), &self.binds(into, &self.replaced)).await?;
         Ok(Exchanged { generation, replaced: there })
     }

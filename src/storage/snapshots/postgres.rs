@@ -85,8 +85,8 @@ with picked as (
     select $1, p.to_key, b.ns, b.checkpoint_id, b.channel, b.document
     from picked p join delta_bases b on b.tenant = $1 and b.thread_key = p.thread_key
 ), d as (
-    insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded)
-    select $1, p.to_key, d.version, d.document, d.projection, d.has_marks, d.title_folded
+    insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded, ttl_due)
+    select $1, p.to_key, d.version, d.document, d.projection, d.has_marks, d.title_folded, d.ttl_due
     from picked p join thread_details d on d.tenant = $1 and d.thread_key = p.thread_key
 )
 ";

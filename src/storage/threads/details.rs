@@ -29,12 +29,14 @@ const LOCK_THREAD: &str = "select thread_key, scope_id, owner, mac from threads
 const GET: &str =
     "select version, document from thread_details where tenant = $1 and thread_key = $2";
 
-/// $1 tenant, $2 thread key, $3 version, $4 document, $5 projection, $6 whether it has marks, $7 the folded title.
+/// $1 tenant, $2 thread key, $3 version, $4 document, $5 projection, $6 whether it has marks, $7 the folded title, $8 whether it has a ttl:
+/// the next sweep looks when that ends.
 pub const PUT: &str = "
-insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded)
-values ($1, $2, $3, $4, {thread_projection}, $6 <> 0, nullif($7, ''))
+insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded, ttl_due)
+values ($1, $2, $3, $4, {thread_projection}, $6 <> 0, nullif($7, ''), case when $8 <> 0 then 0 end)
 on conflict (tenant, thread_key) do update set version = excluded.version, document = excluded.document,
-    projection = excluded.projection, has_marks = excluded.has_marks, title_folded = excluded.title_folded
+    projection = excluded.projection, has_marks = excluded.has_marks, title_folded = excluded.title_folded,
+    ttl_due = excluded.ttl_due
 returning 1";
 
 /// $1 tenant, $2 thread key, $3 the time, $4 whether it has a title. Details change nothing of the run; a thread that has lost its title gets
@@ -118,7 +120,7 @@ async fn update<T: SessionEngine>(
     if answers::find::<()>(access, caller, asked).await?.is_some() {
         return Ok(());
     }
-    let thread = OwnedThread::by(caller, request.thread_id.as_str(), Action::Append);
+    let thread = OwnedThread::by(caller, request.thread_id.as_str(), request.action());
     let locked = match lock(engine, access, thread, secret).await {
         // To whoever may write to nothing but what is his, another's thread is not there.
         Err(Error::Conflict(Conflict::ThreadTaken)) | Ok(None) => {

@@ -1,4 +1,4 @@
-//! Seals and opens titles and metadata of threads, and makes the columns that searches look at.
+//! Seals and opens what is kept of threads beside their checkpoints, and makes the columns that searches look at.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -9,6 +9,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::json::exact_json;
 use crate::domain::threads::details::Details;
 use crate::domain::threads::details_filter::folded;
+use crate::domain::threads::ttl::Ttl;
 use crate::domain::{Error, Result};
 use crate::storage::content::documents::{open_document, seal_document};
 use crate::storage::db::sql_row::SqlValue;
@@ -24,6 +25,8 @@ struct Document<'a> {
     first_message: Option<String>,
     #[serde(borrow, skip_serializing_if = "Option::is_none", default)]
     from_checkpoints: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    ttl: Option<Ttl>,
     #[serde(borrow)]
     metadata: &'a RawValue,
 }
@@ -35,6 +38,7 @@ pub struct DetailsRow {
     projection: String,
     has_marks: bool,
     title_folded: String,
+    has_ttl: bool,
 }
 
 impl DetailsRow {
@@ -55,6 +59,7 @@ impl DetailsRow {
             projection: String::new(),
             has_marks: false,
             title_folded: String::new(),
+            has_ttl: details.ttl.is_some(),
         };
         if secret.cipher().is_none() {
             let parsed = exact_json::parse("metadata", details.all_metadata()?.as_bytes())?;
@@ -64,10 +69,11 @@ impl DetailsRow {
         Ok(row)
     }
 
-    /// Whether these are the columns beside the document: the projection, whether it has marks, the folded title.
+    /// Whether these are the columns beside the document: the projection, whether it has marks, the folded title, whether it is looked at for
+    /// its ttl.
     pub fn is_shown_as(
         &self,
-        (projection, has_marks, title): (Option<&str>, bool, Option<&str>),
+        (projection, has_marks, title, has_ttl): (Option<&str>, bool, Option<&str>, bool),
         has_projection: bool,
     ) -> bool {
         // A database writes JSON in its own form.
@@ -82,6 +88,7 @@ impl DetailsRow {
         is_projected
             && has_marks == self.has_marks
             && title.unwrap_or_default() == self.title_folded
+            && has_ttl == self.has_ttl
     }
 
     /// The row of a thread with this key, for [`put_derived_details`](super::derived_details::put_derived_details).
@@ -92,14 +99,15 @@ impl DetailsRow {
         rows.push(json!([thread_key, version, start, length, projection, has_marks, title_folded]));
     }
 
-    /// Binds $3 to $7 of [`PUT`].
-    pub fn cells(self) -> [SqlValue; 5] {
+    /// Binds $3 to $8 of [`PUT`].
+    pub fn cells(self) -> [SqlValue; 6] {
         [
             self.version.into(),
             SqlValue::Bytes(self.document),
             SqlValue::Text(self.projection),
             self.has_marks.into(),
             SqlValue::Text(self.title_folded),
+            self.has_ttl.into(),
         ]
     }
 }
@@ -113,7 +121,7 @@ fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u
     let metadata = raw(&details.metadata)?;
     let from_checkpoints = details.from_checkpoints.as_deref().map(raw).transpose()?;
     let (title, first_message) = (details.title.clone(), details.first_message.clone());
-    let document = Document { title, first_message, from_checkpoints, metadata };
+    let document = Document { title, first_message, from_checkpoints, ttl: details.ttl, metadata };
     let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
     Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())
 }
@@ -132,11 +140,11 @@ pub fn open(
 ) -> Result<Details> {
     let json = details_at(scope_id, |aad| open_document(secret, aad, document))?;
     let document: Document<'_> = serde_json::from_slice(&json).map_err(|_| damaged())?;
-    let Document { title, first_message, from_checkpoints, metadata } = document;
+    let Document { title, first_message, from_checkpoints, ttl, metadata } = document;
     let [metadata, from_checkpoints] =
         [Some(metadata), from_checkpoints].map(|it| it.map(|it| it.get().to_owned()));
     let metadata = metadata.unwrap_or_default();
-    Ok(Details { version, title, metadata, first_message, from_checkpoints })
+    Ok(Details { version, title, metadata, ttl, first_message, from_checkpoints })
 }
 
 fn damaged() -> Error {

@@ -17,3 +17,4 @@ pub mod sqlite;
 pub mod status_conditions;
 pub mod storage_use;
 pub mod thread_filter;
+pub mod ttl;

@@ -10,7 +10,7 @@ use crate::domain::names::ThreadId;
 use crate::domain::names::at_most;
 use crate::domain::tenants::audit::Act;
 use crate::domain::threads::retention::{
-    Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rules,
+    Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rule, Rules,
 };
 use crate::domain::threads::retention_storage::RetentionStorage;
 use crate::domain::tokens::grants::Action;
@@ -24,6 +24,9 @@ use crate::storage::tenants::audit_rows::record as record_act;
 pub trait RetentionEngine: Accessible {
     /// Carries out [`RetentionStorage::retain_thread`].
     async fn retain(&self, claim: &Claim, thread_id: &str, now: Micros) -> Result<Retained>;
+
+    /// Carries out [`TtlStorage::apply_rule`](crate::domain::threads::ttl::TtlStorage::apply_rule).
+    async fn retain_by(&self, tenant: &str, thread_id: &str, rule: Rule) -> Result<Retained>;
 }
 
 /// A method without a comment on round trips takes one on PostgreSQL, but for the removal itself.

@@ -69,6 +69,9 @@ pub enum Decision {
 
 impl Contents {
     pub fn decide(&self, rule: &Rule, channel_key: &dyn Fn(&str) -> i64) -> Decision {
+        if rule.unchanged_since.is_some_and(|since| self.updated_at > since) {
+            return Decision::Nothing;
+        }
         let interrupts = self.writes.iter().filter(|it| it.kind == WriteKind::Interrupt);
         let interrupts = interrupts.map(|it| (it.ns.clone(), it.id.clone())).collect();
         let pinned =

@@ -1,6 +1,7 @@
 """Threads as LangGraph's SDK calls them."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -55,6 +56,38 @@ def test_threads_are_made_changed_found_and_deleted(server: Server, api_key: str
     for call in (threads.get, threads.delete):
         with pytest.raises(NotFoundError, match="Thread with ID t not found"):
             call("t")
+
+
+def test_a_ttl_is_set_shown_and_kept(server: Server, api_key: str) -> None:
+    threads = sdk(server, api_key).threads
+    made: Any = threads.create(thread_id="t", ttl=90)
+    assert "ttl" not in made
+    seen: Any = threads.get("t", include=["ttl"])
+    ends = datetime.fromisoformat(seen["ttl"].pop("expires_at"))
+    assert ends - datetime.fromisoformat(seen["updated_at"]) == timedelta(minutes=90)
+    assert seen.pop("ttl") == {"strategy": "delete", "ttl_minutes": 90.0}
+    assert seen == made == threads.get("t")
+    threads.update("t", metadata={"n": 1})
+    changed: Any = threads.get("t", include=["ttl"])
+    assert datetime.fromisoformat(changed["ttl"]["expires_at"]) > ends
+    threads.update("t", metadata={}, ttl={"ttl": 0.5, "strategy": "keep_latest"})
+    for name in ("t", threads.copy("t")["thread_id"]):  # type: ignore[index]
+        kept: Any = threads.get(name, include=["ttl"])
+        assert (kept["ttl"]["strategy"], kept["ttl"]["ttl_minutes"]) == ("keep_latest", 0.5)
+    assert "ttl" not in threads.get(threads.create()["thread_id"], include=["ttl"])
+    for bad in (0, -1, 52_560_001, float(2**70)):
+        with pytest.raises(UnprocessableEntityError, match="ttl"):
+            threads.create(thread_id="bad", ttl={"ttl": bad, "strategy": "delete"})
+    for body in (
+        {"ttl": {}},
+        {"ttl": 5},
+        {"ttl": {"ttl": "1"}},
+        {"ttl": {"ttl": 1, "strategy": "x"}},
+    ):
+        with pytest.raises(UnprocessableEntityError):
+            sdk(server, api_key).http.patch("/threads/t", json=body)
+    with pytest.raises(NotFoundError):
+        threads.get("bad")
 
 
 def test_ids_that_are_no_uuids_are_reached(server: Server, api_key: str) -> None:

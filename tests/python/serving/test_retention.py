@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from langgraph.types import Command
 from threadkeep import AsyncClient, Client
+from threadkeep.calls import ThreadTtl
 from threadkeep.errors import InvalidError
 from threadkeep.langgraph import ThreadkeepSaver
 
@@ -158,3 +159,20 @@ def test_a_thread_expires_under_a_server_that_was_killed_and_came_back(
 
     report = wait_until(its_report, "its report")
     assert (report.threads_expired, report.removed.checkpoints) == (1, 5)
+
+
+def test_threads_go_or_shrink_when_their_ttl_ends(client: Client) -> None:
+    saver = saver_of(client)
+    for name in ("goes", "shrinks", "stays"):
+        for turn in range(3):
+            graphs.chain(graphs.KINDS[0], saver).invoke({"log": [str(turn)]}, thread(name))
+    shortly = 0.01
+    client.threads.update("goes", ttl=ThreadTtl(shortly))
+    client.threads.update("shrinks", ttl=ThreadTtl(shortly, "keep_latest"))
+    client.threads.update("stays", ttl=ThreadTtl(60))
+    wait_until(lambda: client.get_thread("goes") is None, "the thread to be deleted")
+    wait_until(lambda: count(client, "shrinks") == 1, "the thread to shrink")
+    assert count(client, "stays") > 3
+    graph = graphs.chain(graphs.KINDS[0], saver)
+    assert graph.get_state(thread("shrinks")).values == graph.get_state(thread("stays")).values
+    assert client.list_retention_reports().reports == []

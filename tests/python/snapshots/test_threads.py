@@ -1,6 +1,7 @@
 """`client.threads` on the real server: titles, metadata, search and count, with savers beside them."""
 
 import asyncio
+from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 import pytest
@@ -8,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command, interrupt
 from threadkeep import AsyncClient, Client
-from threadkeep.calls import ThreadPreview
+from threadkeep.calls import ThreadPreview, ThreadTtl
 from threadkeep.errors import InvalidError, NotFoundError, TooLargeError, VersionConflictError
 
 from snapshots.world import World, config
@@ -38,6 +39,16 @@ def test_a_thread_is_made_found_changed_and_counted(client: Client) -> None:
     assert threads.count(created_after="2999-01-01T00:00:00Z") == 0
     with pytest.raises(NotFoundError):
         threads.update("none", title="x")
+    kept = threads.update("trip", ttl=ThreadTtl(90, "keep_latest"))
+    assert kept.ttl is not None and kept.ttl.expires_at is not None
+    assert (kept.ttl.minutes, kept.ttl.strategy) == (90, "keep_latest")
+    lived = datetime.fromisoformat(kept.ttl.expires_at) - datetime.fromisoformat(kept.updated_at)
+    assert lived == timedelta(minutes=90)
+    assert threads.update("trip", title="Rome").ttl is not None
+    assert threads.update("trip", ttl=None).ttl is None
+    with pytest.raises(InvalidError) as refused:
+        threads.update("trip", ttl=ThreadTtl(0))
+    assert refused.value.field == "ttl"
     with pytest.raises(TooLargeError):
         threads.create("large", metadata={"a": "x" * 70_000})
     with pytest.raises(InvalidError):

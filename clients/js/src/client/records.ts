@@ -36,6 +36,12 @@ const threadPreview = recordOf<Schemas["ThreadPreview"]>()("a preview", {
   cut: flag,
 });
 
+const threadTtl = recordOf<Schemas["ShownThreadTtl"]>()("the ttl of a thread", {
+  minutes: number,
+  strategy: (raw, name) => text(raw, name) as Schemas["ThreadTtl"]["strategy"] & string,
+  expires_at: time,
+});
+
 /** `forks`: checkpoints with more than one child. Two writers were at it, or somebody went back. Only where one is asked for. */
 export type Thread = ReturnType<typeof thread>;
 export const thread = recordOf<Schemas["Thread"]>()("a thread", {
@@ -55,6 +61,7 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   title_from: (raw, name) => optionalText(raw, name) as TitleFrom | undefined,
   metadata: (raw, name) => (raw[name] === undefined ? {} : json(raw, name)) as Metadata,
   version: (raw, name) => optionalNumber(raw, name) ?? 0,
+  ttl: optionalNested(threadTtl),
   // Servers of earlier releases send none of these.
   status: (raw, name) => optionalText(raw, name) as Schemas["ThreadStatus"] | undefined,
   state_updated_at: optionalTime,

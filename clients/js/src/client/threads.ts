@@ -1,4 +1,4 @@
-/** `client.threads`: titles and metadata of threads, and searches by them. */
+/** `client.threads`: what people set of threads, and searches by it. */
 
 import type { CallOptions } from "../http/deadline.js";
 import { threadIdOf } from "../wire/ids.js";
@@ -25,11 +25,15 @@ type SearchBody = Body<"/v1/threads/search">;
  */
 export type ThreadStatus = Schemas["ThreadStatus"];
 
+/** How long a thread lives when nobody changes it, in minutes, and what becomes of it then. The caller has to be able to delete the thread. */
+export type ThreadTtl = Schemas["ThreadTtl"];
+
 export interface CreateThreadOptions extends CallOptions {
   /** Default: the server makes one. */
   threadId?: string | undefined;
   title?: string | undefined;
   metadata?: Readonly<Metadata> | undefined;
+  ttl?: ThreadTtl | undefined;
 }
 
 export interface UpdateThreadOptions extends CallOptions {
@@ -39,6 +43,8 @@ export interface UpdateThreadOptions extends CallOptions {
   metadata?: Readonly<Metadata> | undefined;
   /** No other field stays. Default false. */
   replaceMetadata?: boolean | undefined;
+  /** `null` takes the ttl away. */
+  ttl?: ThreadTtl | null | undefined;
   /** The version that the thread must have. */
   ifVersion?: number | undefined;
 }
@@ -90,23 +96,25 @@ export class Threads {
    * `created: false`. ThreadTakenError where it is another subject's.
    */
   async create(options: CreateThreadOptions = {}): Promise<CreatedThread> {
-    const { threadId, title, metadata } = options;
+    const { threadId, title, metadata, ttl } = options;
     const body = {
       thread_id: threadId === undefined ? undefined : threadIdOf(threadId),
       title: title === undefined ? undefined : wellFormed(title, "title"),
       metadata: metadata && exact(metadata, "metadata"),
+      ttl,
     };
     return createdThread(await this.#calls.with(options).once("/v1/threads/create", body));
   }
 
-  /** Change title and metadata; the thread as it is then. NotFoundError; VersionConflictError where the version is not `ifVersion`. */
+  /** Change title, metadata and ttl; the thread as it is then. NotFoundError; VersionConflictError where the version is not `ifVersion`. */
   async update(threadId: string, options: UpdateThreadOptions = {}): Promise<Thread> {
-    const { title, metadata } = options;
+    const { title, metadata, ttl } = options;
     const body = {
       thread_id: threadIdOf(threadId),
       title: typeof title === "string" ? wellFormed(title, "title") : title,
       metadata: metadata && exact(metadata, "metadata"),
       replace_metadata: options.replaceMetadata,
+      ttl,
       if_version: options.ifVersion,
     };
     const answer = await this.#calls.with(options).once("/v1/threads/update", body);

@@ -2397,7 +2397,7 @@ export interface paths {
         put?: never;
         /**
          * Update a thread
-         * @description Its title and metadata. A request without a change moves `updated_at`.
+         * @description Its title, metadata and ttl. A request without a change moves `updated_at`.
          */
         post: operations["update_thread"];
         delete?: never;
@@ -2972,6 +2972,7 @@ export interface components {
             thread_id?: string | null;
             /** @description At most 1,024 bytes. */
             title?: string | null;
+            ttl?: components["schemas"]["ThreadTtl"] | null;
         };
         /** @description Serialized bytes: base64 (standard alphabet, padded) in application/json, `bin` in application/msgpack. */
         Data: Uint8Array;
@@ -5110,6 +5111,17 @@ export interface components {
             /** @description A string or a number, as the client sent it. */
             version?: unknown;
         };
+        /** @description What a thread shows of its ttl. */
+        ShownThreadTtl: {
+            /**
+             * Format: date-time
+             * @description As long as nobody changes the thread. The sweep comes a little later.
+             */
+            expires_at: string;
+            /** Format: double */
+            minutes: number;
+            strategy: components["schemas"]["PruneStrategy"];
+        };
         Snapshot: {
             archive?: components["schemas"]["SnapshotArchive"] | null;
             /** Format: date-time */
@@ -5404,6 +5416,7 @@ export interface components {
             /** @description What was set, else the text in `metadata.title`, else the first human text of the conversation. Absent: none of them is there. */
             title?: string | null;
             title_from?: components["schemas"]["TitleFrom"] | null;
+            ttl?: components["schemas"]["ShownThreadTtl"] | null;
             /** Format: date-time */
             updated_at: string;
             user_id?: string | null;
@@ -5411,7 +5424,7 @@ export interface components {
             uuid: string;
             /**
              * Format: int64
-             * @description Of title and metadata: grows with each change of them, and comes never twice. 0: nothing was ever set.
+             * @description Of title, metadata and ttl: grows with each change of them, and comes never twice. 0: nothing was ever set.
              */
             version: number;
         };
@@ -5495,6 +5508,14 @@ export interface components {
             /** Format: int64 */
             writes: number;
         };
+        ThreadTtl: {
+            /**
+             * Format: double
+             * @description Minutes without a change, above 0, at most 52,560,000.
+             */
+            minutes: number;
+            strategy?: components["schemas"]["PruneStrategy"] | null;
+        };
         /**
          * @description Where a title comes from.
          * @enum {string}
@@ -5515,6 +5536,7 @@ export interface components {
             thread_id: string;
             /** @description At most 1,024 bytes; null takes it away, so that the thread shows the text in `metadata.title` or its first message. */
             title?: string | null;
+            ttl?: components["schemas"]["ThreadTtl"] | null;
         };
         Upload: {
             /** Format: date-time */

@@ -24,6 +24,7 @@ Order = Literal["asc", "desc"]
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
 ThreadPart = Literal["preview"]
 TitleFrom = Literal["set", "metadata", "first_message"]
+TtlStrategy = Literal["delete", "keep_latest"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,17 @@ class ThreadPreview:
 
 
 @dataclass(frozen=True)
+class ThreadTtl:
+    """How long a thread lives when nobody changes it, and what becomes of it then."""
+
+    minutes: float
+    strategy: TtlStrategy = "delete"
+    """"keep_latest" leaves the newest checkpoint of each namespace."""
+    expires_at: str | None = None
+    """When that is, as far as nobody changes the thread. Only in answers."""
+
+
+@dataclass(frozen=True)
 class Thread:
     """One thread. Times are as the server writes them; sizes are bytes."""
 
@@ -88,7 +100,8 @@ class Thread:
     """What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and
     `user_id`."""
     version: int = 0
-    """Of title and metadata: it grows with each change of them. 0: nothing was ever set."""
+    """Of title, metadata and ttl: it grows with each change of them. 0: nothing was ever set."""
+    ttl: ThreadTtl | None = None
     status: ThreadStatus | None = None
     """As the newest checkpoint of the root graph, its writes and the lease say. "interrupted" waits
     for an answer, or has tasks that nobody runs. None from a server that does not say."""
@@ -203,8 +216,9 @@ def thread_of(found: object) -> Thread:
     thread = record(Thread, found)
     text: Any = thread.metadata or b"{}"  # as the answer has it: JSON in bytes
     preview = None if thread.preview is None else _preview_of(thread.preview)
+    ttl = None if thread.ttl is None else record(ThreadTtl, thread.ttl)
     try:
-        return replace(thread, metadata=json.loads(text), preview=preview)
+        return replace(thread, metadata=json.loads(text), preview=preview, ttl=ttl)
     except (TypeError, ValueError) as error:
         raise ProtocolError("the metadata of a thread is no JSON") from error
 

@@ -1,4 +1,4 @@
-"""The calls of `client.threads`: titles, metadata, search and count of threads, in pairs."""
+"""The calls of `client.threads`: what people set of threads, search and count, in pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict
 
 from threadkeep import calls
-from threadkeep.calls import Order, Sort, Thread, ThreadPage, ThreadPart, ThreadStatus
+from threadkeep.calls import Order, Sort, Thread, ThreadPage, ThreadPart, ThreadStatus, ThreadTtl
 from threadkeep.errors import ProtocolError
 from threadkeep.http.connection import Connection
 from threadkeep.sessions import json_of
@@ -29,7 +29,7 @@ class _Unchanged(Enum):
 
 
 UNCHANGED: Final = _Unchanged.UNCHANGED
-"""The default of `title` in an update: the thread keeps its title. None removes it."""
+"""The default of `title` and `ttl` in an update: the thread keeps it. None removes it."""
 
 
 class Conditions(TypedDict, total=False):
@@ -67,10 +67,14 @@ class CreatedThread:
 
 
 def create_body(
-    thread_id: str | None, title: str | None, metadata: Mapping[str, Any] | None
+    thread_id: str | None,
+    title: str | None,
+    metadata: Mapping[str, Any] | None,
+    ttl: ThreadTtl | None,
 ) -> dict[str, Any]:
     """The body of a creation."""
-    return {"thread_id": thread_id, "title": title, "metadata": _json(metadata)}
+    body = {"thread_id": thread_id, "title": title, "metadata": _json(metadata)}
+    return {**body, "ttl": _ttl_body(ttl)}
 
 
 def update_body(
@@ -78,16 +82,21 @@ def update_body(
     title: str | Literal[_Unchanged.UNCHANGED] | None,
     metadata: Mapping[str, Any] | None,
     replace_metadata: bool,
+    ttl: ThreadTtl | Literal[_Unchanged.UNCHANGED] | None,
     if_version: int | None,
 ) -> dict[str, Any]:
-    """The body of a change. A title of None is sent: it takes the title away."""
-    body = {
+    """The body of a change. A title or a ttl of None is sent: it takes it away."""
+    body: dict[str, Any] = {
         "thread_id": thread_id,
         "metadata": _json(metadata),
         "replace_metadata": replace_metadata or None,
         "if_version": if_version,
     }
-    return body if title is UNCHANGED else {**body, "title": title}
+    if title is not UNCHANGED:
+        body["title"] = title
+    if ttl is not UNCHANGED:
+        body["ttl"] = _ttl_body(ttl)
+    return body
 
 
 def conditions_body(conditions: Conditions) -> dict[str, Any]:
@@ -131,12 +140,16 @@ def count_of(answer: dict[str, Any]) -> int:
     return count
 
 
+def _ttl_body(ttl: ThreadTtl | None) -> dict[str, Any] | None:
+    return None if ttl is None else {"minutes": ttl.minutes, "strategy": ttl.strategy}
+
+
 def _json(metadata: Mapping[str, Any] | None) -> bytes | None:
     return None if metadata is None else json_of(dict(metadata))
 
 
 class Threads:
-    """Part of `Client`. Titles and metadata of threads, and searches by them."""
+    """Part of `Client`. What people set of threads, and searches by it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -147,13 +160,14 @@ class Threads:
         *,
         title: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        ttl: ThreadTtl | None = None,
     ) -> CreatedThread:
         """Make a thread without checkpoints; its first commit keeps id, title and metadata.
 
         Where it is there, it is answered as it is. Without an id the server makes one. Raises
         ThreadTakenError where the thread is another subject's.
         """
-        body = create_body(thread_id, title, metadata)
+        body = create_body(thread_id, title, metadata, ttl)
         return created_of(self._write(CREATE, body))
 
     def update(
@@ -163,15 +177,17 @@ class Threads:
         title: str | Literal[_Unchanged.UNCHANGED] | None = UNCHANGED,
         metadata: Mapping[str, Any] | None = None,
         replace_metadata: bool = False,
+        ttl: ThreadTtl | Literal[_Unchanged.UNCHANGED] | None = UNCHANGED,
         if_version: int | None = None,
     ) -> Thread:
-        """Change title and metadata; the thread as it is then.
+        """Change title, metadata and ttl; the thread as it is then.
 
         Fields of `metadata` take the place of those of the same names, the others stay; with
-        `replace_metadata` none stays. A title of None goes, and the derived one shows. Raises
+        `replace_metadata` none stays. A title of None goes, and the derived one shows; a ttl of
+        None goes. Who sets or removes a ttl has to be able to delete the thread. Raises
         NotFoundError, and VersionConflictError where the thread's `version` is not `if_version`.
         """
-        body = update_body(thread_id, title, metadata, replace_metadata, if_version)
+        body = update_body(thread_id, title, metadata, replace_metadata, ttl, if_version)
         return calls.thread_of(self._write(UPDATE, body).get("thread"))
 
     def search(
@@ -199,12 +215,12 @@ class Threads:
         return count_of(self._connection.call(request, is_write=False))
 
     def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        request = calls.once(path, body, nullable=("title",) if path == UPDATE else ())
+        request = calls.once(path, body, nullable=("title", "ttl") if path == UPDATE else ())
         return self._connection.call(request, is_write=True)
 
 
 class AsyncThreads:
-    """Part of `AsyncClient`. Titles and metadata of threads, and searches by them."""
+    """Part of `AsyncClient`. What people set of threads, and searches by it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -215,9 +231,10 @@ class AsyncThreads:
         *,
         title: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        ttl: ThreadTtl | None = None,
     ) -> CreatedThread:
         """See `Threads.create`."""
-        body = create_body(thread_id, title, metadata)
+        body = create_body(thread_id, title, metadata, ttl)
         return created_of(await self._write(CREATE, body))
 
     async def update(
@@ -227,10 +244,11 @@ class AsyncThreads:
         title: str | Literal[_Unchanged.UNCHANGED] | None = UNCHANGED,
         metadata: Mapping[str, Any] | None = None,
         replace_metadata: bool = False,
+        ttl: ThreadTtl | Literal[_Unchanged.UNCHANGED] | None = UNCHANGED,
         if_version: int | None = None,
     ) -> Thread:
         """See `Threads.update`."""
-        body = update_body(thread_id, title, metadata, replace_metadata, if_version)
+        body = update_body(thread_id, title, metadata, replace_metadata, ttl, if_version)
         return calls.thread_of((await self._write(UPDATE, body)).get("thread"))
 
     async def search(
@@ -254,5 +272,5 @@ class AsyncThreads:
         return count_of(await self._connection.acall(request, is_write=False))
 
     async def _write(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        request = calls.once(path, body, nullable=("title",) if path == UPDATE else ())
+        request = calls.once(path, body, nullable=("title", "ttl") if path == UPDATE else ())
         return await self._connection.acall(request, is_write=True)

@@ -11,7 +11,7 @@ use crate::storage::threads::details_document::{DetailsRow, open};
 const DETAILS: Source<'static> = Source {
     columns:
         "d.thread_key, t.thread_id, t.scope_id, d.version, d.document, cast(d.projection as text),
-        case when d.has_marks then 1 else 0 end, d.title_folded",
+        case when d.has_marks then 1 else 0 end, d.title_folded, case when d.ttl_due is null then 0 else 1 end",
     size: "length(d.document)",
     rows:
         "from thread_details d join threads t on t.thread_key = d.thread_key and t.tenant = d.tenant
@@ -46,7 +46,8 @@ impl TenantScan<'_> {
             report.find(State::Damaged, Noun::ThreadDetails, size(sealed.len()), place()?, detail);
             return Ok(());
         };
-        let shown = (row.optional_text(5)?, row.boolean(6)?, row.optional_text(7)?);
+        let shown =
+            (row.optional_text(5)?, row.boolean(6)?, row.optional_text(7)?, row.boolean(8)?);
         if expected.is_shown_as(shown, self.dialect.has_projection) {
             return Ok(());
         }
@@ -65,7 +66,7 @@ impl TenantScan<'_> {
             report.add(State::Repaired, Noun::ThreadDetails, 1, 0);
             return Ok(());
         }
-        let detail = "what searches look at is not what the thread's metadata says";
+        let detail = "what searches and the sweep look at is not what the thread's details say";
         report.find(State::Damaged, Noun::ThreadDetails, 0, place()?, detail);
         Ok(())
     }

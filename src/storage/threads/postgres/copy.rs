@@ -40,8 +40,8 @@ with c as (
     select tenant, $3, ns, checkpoint_id, channel, document
     from delta_bases where tenant = $1 and thread_key = $2
 ), d as (
-    insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded)
-    select tenant, $3, version, document, projection, has_marks, title_folded
+    insert into thread_details (tenant, thread_key, version, document, projection, has_marks, title_folded, ttl_due)
+    select tenant, $3, version, document, projection, has_marks, title_folded, ttl_due
     from thread_details where tenant = $1 and thread_key = $2
 ), h as (
     insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $4, 'thread', $3::text)

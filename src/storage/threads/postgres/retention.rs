@@ -48,6 +48,11 @@ impl RetentionEngine for PostgresStorage {
         let job = Job { thread, rule: claim.rule(), round: Some((claim, now)) };
         self.clear_pool_on_loss(self.apply(&job, claim.rules.dry_run).await)
     }
+
+    async fn retain_by(&self, tenant: &str, thread_id: &str, rule: Rule) -> Result<Retained> {
+        let job = Job { thread: OwnedThread::by_server(tenant, thread_id), rule, round: None };
+        self.clear_pool_on_loss(self.apply(&job, false).await)
+    }
 }
 
 impl PostgresStorage {

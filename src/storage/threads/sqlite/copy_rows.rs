@@ -70,7 +70,7 @@ pub(in crate::storage) const OF_THREAD: [Table; 4] = [
     Table {
         name: "thread_details",
         key: "thread_key",
-        columns: &["version", "document", "projection", "has_marks", "title_folded"],
+        columns: &["version", "document", "projection", "has_marks", "title_folded", "ttl_due"],
         size: "length(document)",
         only: "true",
     },

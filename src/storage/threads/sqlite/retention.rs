@@ -54,6 +54,12 @@ impl RetentionEngine for SqliteStorage {
         let job = Job { thread, secret: &secret, rule: claim.rule(), round: Some((claim, now)) };
         self.apply(&job, claim.rules.dry_run).await
     }
+
+    async fn retain_by(&self, tenant: &str, thread_id: &str, rule: Rule) -> Result<Retained> {
+        let secret = self.secret(tenant).await?;
+        let thread = OwnedThread::by_server(tenant, thread_id);
+        self.apply(&Job { thread, secret: &secret, rule, round: None }, false).await
+    }
 }
 
 impl SqliteStorage {

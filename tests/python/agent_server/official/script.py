@@ -5,7 +5,7 @@
 
 from typing import Any, NamedTuple
 
-A, B, C, D, NONE = (f"00000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3, 4, 9))
+A, B, C, D, E, NONE = (f"00000000-0000-4000-8000-00000000000{n}" for n in (1, 2, 3, 4, 5, 9))
 ASSISTANT = "fe096781-5601-53d2-b2f6-0d3403f7e9ca"
 NO_CHECKPOINT = "1ef4f797-8335-6428-8001-8a1503f9b875"
 
@@ -262,6 +262,23 @@ def ends() -> list[Step]:
         get(f"/threads/{C}", "a deleted thread"),
         post("/threads", {"thread_id": "no-uuid"}),
         post("/threads", {"ttl": {"ttl": -1}}),
+        *ttls(),
+    ]
+
+
+def ttls() -> list[Step]:
+    shown = f"/threads/{E}?include=ttl"
+    return [
+        post("/threads", {"thread_id": E, "ttl": {"ttl": 90}}, "a thread with a ttl"),
+        get(shown, "its ttl"),
+        get(f"/threads/{E}", "without its ttl"),
+        Call("a new ttl", "PATCH", f"/threads/{E}", {"ttl": {"ttl": 2.5, "strategy": "delete"}}),
+        get(shown, "its new ttl"),
+        Call("metadata alone", "PATCH", f"/threads/{E}", {"metadata": {"n": 1}}),
+        get(shown, "its ttl after metadata"),
+        post("/threads", {"ttl": {"ttl": 1, "strategy": "none"}}),
+        post("/threads", {"ttl": {"strategy": "delete"}}),
+        get(f"/threads/{E}?include=all"),
     ]
 
 
