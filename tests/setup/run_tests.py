@@ -67,6 +67,7 @@ SAVERS_OF_JAVASCRIPT = [
     "store/reference_defects.test.ts",
 ]
 SOAK_SUITES = [
+    "agent_server/test_aliases.py",
     "faults",
     "concurrency",
     "differential",
