@@ -111,10 +111,16 @@ const ASSISTANT_CALLS: Record<string, Call[]> = {
       (it) => it.assistants.search({ name: "age", limit: 1, includePagination: true }),
       { assistants: [ASSISTANT], next: null },
     ),
+    returns("selects fields", (it) => it.assistants.search({ select: ["name", "version"] }), [
+      { name: "agent", version: 1 },
+    ]),
     returns("finds none", (it) => it.assistants.search({ graphId: "other" }), []),
   ],
   count: [returns("counts assistants", (it) => it.assistants.count({ graphId: "agent" }), 1)],
-  getVersions: [returns("lists one", (it) => it.assistants.getVersions(AGENT), [VERSION])],
+  getVersions: [
+    returns("lists one", (it) => it.assistants.getVersions(AGENT), [VERSION]),
+    returns("ends the list", (it) => it.assistants.getVersions(AGENT, { offset: 1 }), []),
+  ],
   setLatest: [needsGraph("a version", (it) => it.assistants.setLatest(AGENT, 1))],
 };
 

@@ -75,6 +75,13 @@ function made(threadId: string) {
   };
 }
 
+function living(threadId: string) {
+  return async (client: Client) => {
+    await client.threads.create({ threadId, ttl: 90 });
+    return threadId;
+  };
+}
+
 const deleted = async (client: Client) => {
   const threadId = await made("once")(client);
   await client.threads.delete(threadId);
@@ -132,6 +139,11 @@ export const THREAD_CALLS: Record<string, Call[]> = {
       "thread_exists",
       { given: made("taken twice") },
     ),
+    returns(
+      "sets a ttl",
+      (it) => it.threads.create({ threadId: "short", ttl: 90 }),
+      thread("short"),
+    ),
     needsGraph("supersteps", (it) =>
       it.threads.create({ threadId: "never", supersteps: SUPERSTEPS }),
     ),
@@ -141,6 +153,12 @@ export const THREAD_CALLS: Record<string, Call[]> = {
       "shows a thread",
       (it) => it.threads.get("asking"),
       (asked: StateSnapshot) => asking(asked),
+    ),
+    returns(
+      "shows a ttl",
+      (it, id) => it.threads.get(id, { include: ["ttl"] }),
+      thread("lives", { metadata: {}, ttl: { strategy: "delete", ttl_minutes: 90, expires_at: TIME } }),
+      { given: living("lives") },
     ),
     refused("knows no other", (it) => it.threads.get("never"), 404, "thread_not_found"),
     refused("knows no deleted thread", (it, id) => it.threads.get(id), 404, "thread_not_found", {
@@ -166,6 +184,13 @@ export const THREAD_CALLS: Record<string, Call[]> = {
       (it, id) => it.threads.update(id, { metadata: { n: 1 }, returnMinimal: true }),
       undefined,
       { given: made("merged silently"), lackedBy: OLDER_LINE },
+    ),
+    returns(
+      "replaces a ttl",
+      (it, id) =>
+        it.threads.update(id, { metadata: {}, ttl: { ttl: 0.5, strategy: "keep_latest" } }),
+      thread("lives longer"),
+      { given: living("lives longer") },
     ),
   ],
   delete: [

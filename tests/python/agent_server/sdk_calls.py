@@ -129,10 +129,22 @@ OF_ASSISTANT = [
         lambda it, _: it.assistants.search(name="age", limit=1, response_format="object"),
         {"assistants": [ASSISTANT], "next": None},
     ),
+    returns(
+        "search",
+        "selects fields",
+        lambda it, _: it.assistants.search(select=["name", "version"]),
+        [{"name": "agent", "version": 1}],
+    ),
     returns("search", "finds none", lambda it, _: it.assistants.search(graph_id="other"), []),
     returns("count", "counts assistants", lambda it, _: it.assistants.count(graph_id="agent"), 1),
     returns(
         "get_versions", "lists one", lambda it, _: it.assistants.get_versions(AGENT), [VERSION]
+    ),
+    returns(
+        "get_versions",
+        "ends the list",
+        lambda it, _: it.assistants.get_versions(AGENT, offset=1),
+        [],
     ),
     needs_graph("set_latest", "a version", lambda it, _: it.assistants.set_latest(AGENT, 1)),
 ]

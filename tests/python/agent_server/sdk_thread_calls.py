@@ -15,6 +15,7 @@ SELECT = ["values.log", "next"]
 SELECTED = {"values": {"log": VALUES["log"]}, "next": ["ask"]}
 ROOT: Any = {"checkpoint_ns": ""}
 MORE = {"log": ["more"]}
+KEEPING: Any = {"ttl": 0.5, "strategy": "keep_latest"}
 SUPERSTEPS = [{"updates": [{"values": MORE, "as_node": "ask"}]}]
 
 
@@ -80,6 +81,18 @@ def made(thread_id: str) -> Given:
     return make
 
 
+def living(thread_id: str) -> Given:
+    def make(client: SyncLangGraphClient) -> str:
+        client.threads.create(thread_id=thread_id, metadata={"of": thread_id}, ttl=90)
+        return thread_id
+
+    return make
+
+
+def ttl(minutes: float, strategy: str) -> dict[str, Any]:
+    return {"strategy": strategy, "ttl_minutes": minutes, "expires_at": TIME}
+
+
 def deleted(client: SyncLangGraphClient) -> str:
     client.threads.delete(made("once")(client))
     return "once"
@@ -132,12 +145,25 @@ OF_THREAD = [
         "thread_exists",
         made("taken twice"),
     ),
+    returns(
+        "create",
+        "sets a ttl",
+        lambda it, _: it.threads.create(thread_id="short", ttl=90),
+        thread("short"),
+    ),
     needs_graph("create", "supersteps", lambda it, _: it.threads.create(supersteps=SUPERSTEPS)),
     returns(
         "get",
         "shows a thread",
         lambda it, _: it.threads.get("asking"),
         lambda asked, _: asking(asked),
+    ),
+    returns(
+        "get",
+        "shows a ttl",
+        lambda it, id: it.threads.get(id, include=["ttl"]),
+        thread("lives", metadata={"of": "lives"}, ttl=ttl(90.0, "delete")),
+        living("lives"),
     ),
     refused(
         "get", "knows no other", lambda it, _: it.threads.get("never"), 404, "thread_not_found"
@@ -169,6 +195,13 @@ OF_THREAD = [
         lambda it, id: it.threads.update(id, metadata={"n": 1}, return_minimal=True),
         None,
         made("merged silently"),
+    ),
+    returns(
+        "update",
+        "replaces a ttl",
+        lambda it, id: it.threads.update(id, metadata={}, ttl=KEEPING),
+        thread("lives longer", metadata={"of": "lives longer"}),
+        living("lives longer"),
     ),
     returns("delete", "deletes a thread", lambda it, id: it.threads.delete(id), None, made("gone")),
     refused(
