@@ -1,5 +1,6 @@
 """Lists the calls of `client.threads`. The thread `asking` waits for an answer to its graph, `agent`."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -109,12 +110,24 @@ def newest_id(client: SyncLangGraphClient) -> str:
     return found
 
 
+async def opened(stream: Any) -> None:
+    """Until the stream of events has begun.
+
+    The SDK cancels it where the run ends, but `wait_for` of Python 3.11 loses a cancellation that
+    comes as the stream begins, and the SDK would wait for its end.
+    """
+    while stream._lifecycle_watcher_handle is None:
+        await asyncio.sleep(0)
+    await stream._lifecycle_watcher_handle.ready
+
+
 def start_run(client: Any, thread_id: str) -> Any:
     stream = client.threads.stream(thread_id, assistant_id="agent")
     if isinstance(client, LangGraphClient):
 
         async def start() -> Any:
             async with stream:
+                await opened(stream)
                 return await stream.run.start(input=MORE)
 
         return start()
