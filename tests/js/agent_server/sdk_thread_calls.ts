@@ -157,7 +157,10 @@ export const THREAD_CALLS: Record<string, Call[]> = {
     returns(
       "shows a ttl",
       (it, id) => it.threads.get(id, { include: ["ttl"] }),
-      thread("lives", { metadata: {}, ttl: { strategy: "delete", ttl_minutes: 90, expires_at: TIME } }),
+      thread("lives", {
+        metadata: {},
+        ttl: { strategy: "delete", ttl_minutes: 90, expires_at: TIME },
+      }),
       { given: living("lives") },
     ),
     refused("knows no other", (it) => it.threads.get("never"), 404, "thread_not_found"),

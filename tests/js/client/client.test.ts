@@ -66,7 +66,10 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(replaced.metadata).toEqual({});
     const { ttl } = await client.threads.update("trip", { ttl: { minutes: 1.5 } });
     expect(ttl).toEqual({ minutes: 1.5, strategy: "delete", expiresAt: expect.any(Date) });
-    await client.threads.create({ threadId: "short", ttl: { minutes: 60, strategy: "keep_latest" } });
+    await client.threads.create({
+      threadId: "short",
+      ttl: { minutes: 60, strategy: "keep_latest" },
+    });
     expect(await client.getThread("short")).toMatchObject({ ttl: { strategy: "keep_latest" } });
     await client.deleteThread("short");
     expect(await client.threads.update("trip", { ttl: null })).not.toHaveProperty("ttl");
