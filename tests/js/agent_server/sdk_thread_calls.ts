@@ -190,8 +190,7 @@ export const THREAD_CALLS: Record<string, Call[]> = {
     ),
     returns(
       "replaces a ttl",
-      (it, id) =>
-        it.threads.update(id, { metadata: {}, ttl: { ttl: 0.5, strategy: "keep_latest" } }),
+      (it, id) => it.threads.update(id, { metadata: {}, ttl: { ttl: 0.5, strategy: "delete" } }),
       thread("lives longer"),
       { given: living("lives longer") },
     ),
