@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 
 use super::values::Packed;
-use crate::domain::threads::ttl::Ttl;
+use crate::domain::threads::ttl::TtlOf;
 
 /// The greatest format that this program reads; it writes it where there are snapshots.
 pub const FORMAT: u32 = 2;
@@ -90,7 +90,7 @@ pub struct DetailsOf {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_message: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<Ttl>,
+    pub ttl: Option<TtlOf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -28,7 +28,7 @@ async fn set(h: &Harness, thread: &str, ttl: Change<Ttl>) {
 }
 
 async fn ttl(h: &Harness, id: &str) -> Option<Ttl> {
-    thread(h, id).await.unwrap().details.ttl
+    thread(h, id).await.unwrap().details.ttl_of(id)
 }
 
 /// As if the last change were so much longer ago.
@@ -137,27 +137,29 @@ pub async fn a_thread_with_a_lease_stays_until_it_is_free(h: Harness) {
     assert!(thread(&h, "t").await.is_none());
 }
 
-pub async fn a_ttl_follows_copies_snapshots_and_restores(h: Harness) {
+pub async fn a_ttl_is_of_one_thread_through_snapshots_and_restores(h: Harness) {
     chain(&h, "t", 3, &[]).await;
     set(&h, "t", Change::Set(AN_HOUR)).await;
     h.storage.copy_thread(&h.caller, &copying("t", "copy")).await.unwrap();
     let desk = Desk::on(&h).await;
     desk.take(&h.caller, of("s", &["t"], History::All)).await.unwrap();
     let server = Server::on(&h.storage);
-    assert_eq!(server.expire_after(2 * HOUR).await, 2);
-    assert_eq!(lengths(&h, &["t", "copy"]).await, [0, 0]);
+    assert_eq!((ttl(&h, "t").await, ttl(&h, "copy").await), (Some(AN_HOUR), None));
+    assert_eq!(server.expire_after(2 * HOUR).await, 1);
+    assert_eq!(lengths(&h, &["t", "copy"]).await, [0, 3]);
     // What the snapshot keeps has no end.
     assert_eq!(server.expire_after(48 * HOUR).await, 0);
     desk.restore(&h.caller, &into("s", &[("t", "other")])).await.unwrap();
     desk.restore(&h.caller, &in_place("s")).await.unwrap();
     assert_eq!(lengths(&h, &["t", "other"]).await, [3, 3]);
-    for name in ["t", "other"] {
-        assert_eq!(ttl(&h, name).await, Some(AN_HOUR), "{name}");
-    }
+    assert_eq!((ttl(&h, "t").await, ttl(&h, "other").await), (Some(AN_HOUR), None));
     let server = Server::on(&h.storage);
     assert_eq!(server.expire_after(HOUR / 2).await, 0, "it begins anew");
-    assert_eq!(server.expire_after(HOUR).await, 2);
-    assert_eq!(lengths(&h, &["t", "other"]).await, [0, 0]);
+    assert_eq!(server.expire_after(HOUR).await, 1);
+    assert_eq!(lengths(&h, &["t", "other", "copy"]).await, [0, 3, 3]);
+    // A change of the copy takes what was the other thread's away.
+    set(&h, "copy", Change::Set(AN_HOUR)).await;
+    assert_eq!(ttl(&h, "copy").await, Some(AN_HOUR));
     check_sound(&h).await;
 }
 

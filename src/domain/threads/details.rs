@@ -11,7 +11,7 @@ use crate::domain::error::{Conflict, Error, Full, Result};
 use crate::domain::json::{exact_fields, exact_json};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, ThreadId};
-use crate::domain::threads::ttl::Ttl;
+use crate::domain::threads::ttl::{Ttl, TtlOf};
 use crate::domain::tokens::grants::Action;
 
 pub const METADATA: &str = "metadata";
@@ -29,7 +29,8 @@ pub struct Details {
     pub title: Option<String>,
     /// The exact text of a JSON object.
     pub metadata: String,
-    pub ttl: Option<Ttl>,
+    /// [`Self::ttl_of`] is what counts.
+    pub ttl: Option<TtlOf>,
     /// The first human text of the conversation, as it was derived once. It changes no version.
     pub first_message: Option<String>,
     /// Fields of the metadata of checkpoints, as an exact JSON object, as they were derived. They change no version.
@@ -144,7 +145,8 @@ impl Details {
         if request.title.is_none() && request.metadata.is_none() && request.ttl.is_none() {
             return Ok(none);
         }
-        let changed = Self { title: request.title.clone(), ttl: request.ttl, ..none };
+        let changed = Self { title: request.title.clone(), ..none };
+        let changed = changed.with_ttl(request.ttl, &request.thread_id);
         changed.with_metadata(request.metadata.as_deref(), false, now)
     }
 
@@ -161,7 +163,9 @@ impl Details {
             return Ok(self.clone());
         }
         let title = request.title.of(self.title.as_ref());
-        let changed = Self { title, ttl: request.ttl.of(self.ttl.as_ref()), ..self.clone() };
+        let before = self.ttl_of(request.thread_id.as_str());
+        let changed = Self { title, ..self.clone() };
+        let changed = changed.with_ttl(request.ttl.of(before.as_ref()), &request.thread_id);
         changed.with_metadata(request.metadata.as_deref(), request.replace_metadata, now)
     }
 
@@ -173,7 +177,7 @@ impl Details {
         for title in self.title.iter().chain(&self.first_message) {
             check_title(title)?;
         }
-        if let Some(ttl) = self.ttl {
+        if let Some(TtlOf { ttl, .. }) = &self.ttl {
             Ttl::of_minutes(TTL, ttl.minutes(), ttl.strategy)?;
         }
         check_metadata(self.metadata.as_bytes())
@@ -202,6 +206,16 @@ impl Details {
         let has_room = check_size(METADATA, merged.as_bytes()).is_ok();
         self.from_checkpoints = Some(if has_room { merged } else { fields.to_owned() });
         Ok(())
+    }
+
+    /// The ttl, where it was set for the thread with this id.
+    pub fn ttl_of(&self, thread_id: &str) -> Option<Ttl> {
+        self.ttl.as_ref().filter(|it| it.thread_id == thread_id).map(|it| it.ttl)
+    }
+
+    fn with_ttl(self, ttl: Option<Ttl>, thread_id: &ThreadId) -> Self {
+        let of = |ttl| TtlOf { thread_id: thread_id.to_string(), ttl };
+        Self { ttl: ttl.map(of), ..self }
     }
 
     /// With metadata merged in, and the next version.

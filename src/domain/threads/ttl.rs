@@ -24,6 +24,14 @@ pub struct Ttl {
     pub strategy: TtlStrategy,
 }
 
+/// A ttl that was set for one thread. Copies of the thread keep it, and have none: else who may not delete a thread could copy one onto its
+/// id that deletes itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TtlOf {
+    pub thread_id: String,
+    pub ttl: Ttl,
+}
+
 /// What becomes of a thread whose ttl has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -137,6 +137,8 @@ impl ThreadView {
         let parts = Parts { values, metadata, config: Json::Object(config), interrupts };
         let found = |it: &Extract| (it.alias.clone(), it.of(&parts).clone());
         let extracted = fields.extract.iter().map(found).collect();
+        let ttl = thread.details.ttl_of(&thread.thread_id).filter(|_| fields.has_ttl);
+        let ttl = ttl.map(|it| TtlView::of(it, thread.updated_at));
         Ok(Self {
             fields: fields.clone(),
             created_at: rfc3339_with_offset(thread.created_at),
@@ -148,11 +150,7 @@ impl ThreadView {
             metadata: ExactOut(Bytes::from(exact)),
             parts,
             extracted,
-            ttl: thread
-                .details
-                .ttl
-                .filter(|_| fields.has_ttl)
-                .map(|it| TtlView::of(it, thread.updated_at)),
+            ttl,
             is_preview: false,
         })
     }

@@ -188,8 +188,8 @@ pub async fn copy(
     let target = app.threads.new_id(&caller)?;
     if found.checkpoint_count == 0 {
         let metadata = Some(found.details.metadata.clone());
-        let (thread_id, title, ttl) = (Some(target), found.details.title, found.details.ttl);
-        let new = NewThread { thread_id, title, metadata, ttl, idempotency: None };
+        let (thread_id, title) = (Some(target), found.details.title);
+        let new = NewThread { thread_id, title, metadata, ttl: None, idempotency: None };
         let (thread, _) = app.threads.create(&caller, new, deadline).await?;
         return show(&app, (&caller, ids), thread, reply).await;
     }

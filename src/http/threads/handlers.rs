@@ -265,6 +265,8 @@ impl ThreadOut {
         let state_updated_at = rfc3339(thread.state_updated_at());
         let metadata = ExactOut(Bytes::from(thread.shown_metadata()?));
         let title = thread.details.shown_title();
+        let ttl = thread.details.ttl_of(&thread.thread_id);
+        let ttl = ttl.map(|it| TtlOut::of(it, thread.updated_at));
         let (title, title_from) = title.map(|(it, from)| (it.into_owned(), from.into())).unzip();
         Ok(Self {
             uuid: alias(&thread.thread_id),
@@ -283,7 +285,7 @@ impl ThreadOut {
             title,
             title_from,
             metadata,
-            ttl: thread.details.ttl.map(|it| TtlOut::of(it, thread.updated_at)),
+            ttl,
             version: thread.details.version,
             status,
             state_updated_at,

@@ -9,7 +9,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::json::exact_json;
 use crate::domain::threads::details::Details;
 use crate::domain::threads::details_filter::folded;
-use crate::domain::threads::ttl::Ttl;
+use crate::domain::threads::ttl::TtlOf;
 use crate::domain::{Error, Result};
 use crate::storage::content::documents::{open_document, seal_document};
 use crate::storage::db::sql_row::SqlValue;
@@ -26,7 +26,7 @@ struct Document<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none", default)]
     from_checkpoints: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    ttl: Option<Ttl>,
+    ttl: Option<TtlOf>,
     #[serde(borrow)]
     metadata: &'a RawValue,
 }
@@ -120,8 +120,8 @@ pub fn details_at<R>(scope_id: i64, act: impl FnOnce(AssociatedData<'_>) -> R) -
 fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u8>> {
     let metadata = raw(&details.metadata)?;
     let from_checkpoints = details.from_checkpoints.as_deref().map(raw).transpose()?;
-    let (title, first_message) = (details.title.clone(), details.first_message.clone());
-    let document = Document { title, first_message, from_checkpoints, ttl: details.ttl, metadata };
+    let Details { title, first_message, ttl, .. } = details.clone();
+    let document = Document { title, first_message, from_checkpoints, ttl, metadata };
     let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
     Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())
 }

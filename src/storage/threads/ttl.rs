@@ -135,7 +135,10 @@ async fn find(engine: &impl SessionEngine, it: &Taken, thread: Option<&SqlRow>) 
     }
     let secret = engine.session_secret(&it.tenant).await?;
     let details = open(&secret, thread.integer(3)?, it.version, &it.document)?;
-    let Some(ttl) = details.ttl else { return Ok(Found::At(None)) };
+    let Some(ttl) = details.ttl_of(thread_id) else {
+        // It is of another thread, which a restore may make of this one.
+        return Ok(Found::At(details.ttl.map(|_| Micros::MAX)));
+    };
     Ok(Found::Due(DueThread {
         tenant: it.tenant.clone(),
         thread_key: it.thread_key,

@@ -71,10 +71,11 @@ def test_a_ttl_is_set_shown_and_kept(server: Server, api_key: str) -> None:
     changed: Any = threads.get("t", include=["ttl"])
     assert datetime.fromisoformat(changed["ttl"]["expires_at"]) > ends
     threads.update("t", metadata={}, ttl={"ttl": 0.5, "strategy": "keep_latest"})
-    for name in ("t", threads.copy("t")["thread_id"]):  # type: ignore[index]
-        kept: Any = threads.get(name, include=["ttl"])
-        assert (kept["ttl"]["strategy"], kept["ttl"]["ttl_minutes"]) == ("keep_latest", 0.5)
-    assert "ttl" not in threads.get(threads.create()["thread_id"], include=["ttl"])
+    kept: Any = threads.get("t", include=["ttl"])
+    assert (kept["ttl"]["strategy"], kept["ttl"]["ttl_minutes"]) == ("keep_latest", 0.5)
+    copied: Any = threads.copy("t")
+    for other in (copied, threads.create()):
+        assert "ttl" not in threads.get(other["thread_id"], include=["ttl"])
     for bad in (0, -1, 52_560_001, float(2**70)):
         with pytest.raises(UnprocessableEntityError, match="ttl"):
             threads.create(thread_id="bad", ttl={"ttl": bad, "strategy": "delete"})
