@@ -129,7 +129,7 @@ pub struct Limits {
     pub encrypted_candidates_max: u64,
     /// Threads that one search or count by values opens.
     pub value_candidates_max: u64,
-    /// Time to live of an item. A hundred years.
+    /// Time to live of an item or a thread. A hundred years.
     pub ttl_minutes_max: u64,
     /// Namespaces of a tenant that declare something.
     pub namespace_settings_max: u64,

@@ -4180,7 +4180,7 @@ export interface components {
             token_ttl_seconds_max: number;
             /**
              * Format: int64
-             * @description Time to live of an item. A hundred years.
+             * @description Time to live of an item or a thread. A hundred years.
              */
             ttl_minutes_max: number;
             /**
