@@ -61,9 +61,8 @@ impl Server {
         self.sweeper.sweep().await.unwrap()
     }
 
-    /// As [`Self::sweep_after`], of threads with a ttl: how many of them went or lost something.
-    pub async fn expire_after(&self, micros: Micros) -> u64 {
-        self.clock.advance(micros);
+    /// Applies the ttl of threads: how many of them went or lost something.
+    pub async fn expire(&self) -> u64 {
         self.sweeper.expire_threads().await.unwrap()
     }
 

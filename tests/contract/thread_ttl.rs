@@ -39,6 +39,22 @@ async fn age(h: &Harness, thread: &str, micros: i64) {
     h.sql(&text).await;
 }
 
+/// Lets so much time pass by the database's clock: all that was before it is so much longer ago.
+async fn pass(h: &Harness, micros: i64) {
+    h.sql(&format!("update threads set updated_at = updated_at - {micros}")).await;
+    let due = format!(
+        "update thread_details set ttl_due = ttl_due - {micros} where ttl_due < {}",
+        i64::MAX
+    );
+    h.sql(&due).await;
+}
+
+/// How many threads went or lost something when so much time had passed.
+async fn expire_after(h: &Harness, micros: i64) -> u64 {
+    pass(h, micros).await;
+    Server::on(&h.storage).expire().await
+}
+
 pub async fn a_thread_goes_when_nobody_changed_it_for_its_ttl(h: Harness) {
     for name in ["goes", "shrinks", "stays"] {
         chain(&h, name, 5, &[2]).await;
@@ -48,18 +64,17 @@ pub async fn a_thread_goes_when_nobody_changed_it_for_its_ttl(h: Harness) {
     let made = CreateThread { ttl: Some(AN_HOUR), ..create("made", None, None) };
     h.storage.create_thread(&h.caller, &made).await.unwrap();
     assert_eq!(ttl(&h, "made").await, Some(AN_HOUR));
-    let server = Server::on(&h.storage);
-    assert_eq!(server.expire_after(0).await, 0);
-    assert_eq!(server.expire_after(HOUR - 60 * SECOND).await, 0);
+    assert_eq!(expire_after(&h, 0).await, 0);
+    assert_eq!(expire_after(&h, HOUR - 60 * SECOND).await, 0);
     assert_eq!(lengths(&h, &["goes", "shrinks", "stays"]).await, [5, 5, 5]);
-    assert_eq!(server.expire_after(120 * SECOND).await, 3);
+    assert_eq!(expire_after(&h, 120 * SECOND).await, 3);
     assert_eq!(lengths(&h, &["goes", "shrinks", "stays"]).await, [0, 1, 5]);
     for gone in ["goes", "made"] {
         assert!(thread(&h, gone).await.is_none(), "{gone}");
     }
     assert_eq!(ttl(&h, "shrinks").await, Some(KEEP_AFTER_AN_HOUR));
     // Nothing is left to remove of it, so the sweep of the next hour changes nothing.
-    assert_eq!(server.expire_after(HOUR + SECOND).await, 0);
+    assert_eq!(expire_after(&h, HOUR + SECOND).await, 0);
     assert_eq!(lengths(&h, &["shrinks"]).await, [1]);
     check_sound(&h).await;
 }
@@ -72,23 +87,22 @@ pub async fn a_change_begins_the_ttl_anew(h: Harness) {
     }
     h.commit(commit("committed", vec![Put::new("9").op()])).await.unwrap();
     h.storage.update_thread(&h.caller, &update("touched")).await.unwrap();
-    let server = Server::on(&h.storage);
-    assert_eq!(server.expire_after(0).await, 1);
+    assert_eq!(expire_after(&h, 0).await, 1);
     assert_eq!(lengths(&h, &["committed", "touched", "left"]).await, [3, 2, 0]);
     // The sweep that found them changed looks again when their ttl ends.
-    assert_eq!(server.expire_after(HOUR / 2).await, 0);
-    assert_eq!(server.expire_after(HOUR / 2 + 60 * SECOND).await, 2);
+    assert_eq!(expire_after(&h, HOUR / 2).await, 0);
+    assert_eq!(expire_after(&h, HOUR / 2 + 60 * SECOND).await, 2);
     assert_eq!(lengths(&h, &["committed", "touched"]).await, [0, 0]);
     // The id has no ttl when it is used again.
     chain(&h, "left", 2, &[]).await;
     assert_eq!(ttl(&h, "left").await, None);
-    assert_eq!(server.expire_after(2 * HOUR).await, 0);
+    assert_eq!(expire_after(&h, 2 * HOUR).await, 0);
     // Of a checkpoint that comes late, the older ones go again.
     set(&h, "left", Change::Set(KEEP_AFTER_AN_HOUR)).await;
     for _ in 0..2 {
         age(&h, "left", 5 * HOUR).await;
         h.sql("update thread_details set ttl_due = 0 where ttl_due is not null").await;
-        assert_eq!(server.expire_after(0).await, 1);
+        assert_eq!(expire_after(&h, 0).await, 1);
         assert_eq!(lengths(&h, &["left"]).await, [1]);
         h.commit(commit("left", vec![Put::new("a").op(), Put::new("b").op()])).await.unwrap();
     }
@@ -99,8 +113,7 @@ pub async fn a_ttl_is_changed_and_taken_away(h: Harness) {
         chain(&h, name, 2, &[]).await;
         set(&h, name, Change::Set(AN_HOUR)).await;
     }
-    let server = Server::on(&h.storage);
-    assert_eq!(server.expire_after(0).await, 0);
+    assert_eq!(expire_after(&h, 0).await, 0);
     let version = thread(&h, "longer").await.unwrap().details.version;
     set(&h, "longer", Change::Set(Ttl { micros: 3 * HOUR, ..AN_HOUR })).await;
     set(&h, "none", Change::Remove).await;
@@ -110,10 +123,10 @@ pub async fn a_ttl_is_changed_and_taken_away(h: Harness) {
     let titled = UpdateThread { title: Change::Set("A title".into()), ..update("shorter") };
     h.storage.update_thread(&h.caller, &titled).await.unwrap();
     assert_eq!(ttl(&h, "shorter").await.unwrap().micros, HOUR / 4);
-    assert_eq!(server.expire_after(HOUR / 2).await, 1);
+    assert_eq!(expire_after(&h, HOUR / 2).await, 1);
     assert_eq!(lengths(&h, &["longer", "none", "shorter"]).await, [2, 2, 0]);
-    assert_eq!(server.expire_after(2 * HOUR).await, 0);
-    assert_eq!(server.expire_after(2 * HOUR).await, 1);
+    assert_eq!(expire_after(&h, 2 * HOUR).await, 0);
+    assert_eq!(expire_after(&h, 2 * HOUR).await, 1);
     assert_eq!(lengths(&h, &["longer", "none"]).await, [0, 2]);
 }
 
@@ -128,12 +141,11 @@ pub async fn a_thread_with_a_lease_stays_until_it_is_free(h: Harness) {
         full: None,
     };
     let held = h.storage.acquire_lease(&h.caller, &lease).await.unwrap();
-    let server = Server::on(&h.storage);
-    assert_eq!(server.expire_after(2 * HOUR).await, 0);
+    assert_eq!(expire_after(&h, 2 * HOUR).await, 0);
     let release = LeaseRequest { fence: Some(held.fence), ..lease };
     h.storage.release_lease(&h.caller, &release).await.unwrap();
-    assert_eq!(server.expire_after(60 * SECOND).await, 0, "it was just taken");
-    assert_eq!(server.expire_after(61 * SECOND).await, 1);
+    assert_eq!(expire_after(&h, 60 * SECOND).await, 0, "it was just taken");
+    assert_eq!(expire_after(&h, 61 * SECOND).await, 1);
     assert!(thread(&h, "t").await.is_none());
 }
 
@@ -143,19 +155,17 @@ pub async fn a_ttl_is_of_one_thread_through_snapshots_and_restores(h: Harness) {
     h.storage.copy_thread(&h.caller, &copying("t", "copy")).await.unwrap();
     let desk = Desk::on(&h).await;
     desk.take(&h.caller, of("s", &["t"], History::All)).await.unwrap();
-    let server = Server::on(&h.storage);
     assert_eq!((ttl(&h, "t").await, ttl(&h, "copy").await), (Some(AN_HOUR), None));
-    assert_eq!(server.expire_after(2 * HOUR).await, 1);
+    assert_eq!(expire_after(&h, 2 * HOUR).await, 1);
     assert_eq!(lengths(&h, &["t", "copy"]).await, [0, 3]);
     // What the snapshot keeps has no end.
-    assert_eq!(server.expire_after(48 * HOUR).await, 0);
+    assert_eq!(expire_after(&h, 48 * HOUR).await, 0);
     desk.restore(&h.caller, &into("s", &[("t", "other")])).await.unwrap();
     desk.restore(&h.caller, &in_place("s")).await.unwrap();
     assert_eq!(lengths(&h, &["t", "other"]).await, [3, 3]);
     assert_eq!((ttl(&h, "t").await, ttl(&h, "other").await), (Some(AN_HOUR), None));
-    let server = Server::on(&h.storage);
-    assert_eq!(server.expire_after(HOUR / 2).await, 0, "it begins anew");
-    assert_eq!(server.expire_after(HOUR).await, 1);
+    assert_eq!(expire_after(&h, HOUR / 2).await, 0, "it begins anew");
+    assert_eq!(expire_after(&h, HOUR).await, 1);
     assert_eq!(lengths(&h, &["t", "other", "copy"]).await, [0, 3, 3]);
     // A change of the copy takes what was the other thread's away.
     set(&h, "copy", Change::Set(AN_HOUR)).await;
@@ -187,6 +197,19 @@ pub async fn only_who_may_delete_a_thread_sets_its_ttl(h: Harness) {
     assert_eq!(ttl(&h, "anns").await, Some(AN_HOUR));
 }
 
+pub async fn a_server_whose_clock_is_ahead_ends_no_ttl_early(h: Harness) {
+    chain(&h, "t", 2, &[]).await;
+    set(&h, "t", Change::Set(AN_HOUR)).await;
+    let server = Server::on(&h.storage);
+    server.clock.advance(24 * HOUR);
+    for _ in 0..2 {
+        assert_eq!(server.expire().await, 0);
+    }
+    assert_eq!(lengths(&h, &["t"]).await, [2]);
+    pass(&h, HOUR).await;
+    assert_eq!(server.expire().await, 1);
+}
+
 pub async fn two_servers_expire_each_thread_once(h: Harness) {
     const THREADS: u64 = 230;
     for number in 0..THREADS {
@@ -196,8 +219,8 @@ pub async fn two_servers_expire_each_thread_once(h: Harness) {
     }
     let servers = [Server::on(&h.storage), Server::on(&h.storage)];
     let both = async |micros: i64| {
-        let (one, two) =
-            tokio::join!(servers[0].expire_after(micros), servers[1].expire_after(micros));
+        pass(&h, micros).await;
+        let (one, two) = tokio::join!(servers[0].expire(), servers[1].expire());
         one + two
     };
     assert_eq!(both(2 * HOUR).await, THREADS / 2);
@@ -215,7 +238,7 @@ pub async fn the_doctor_finds_and_mends_a_time_that_is_lost(h: Harness) {
     assert_eq!(report.tally(State::Damaged, Noun::ThreadDetails).count, 1, "{report:?}");
     let report = examine(&h, true).await;
     assert_eq!(report.tally(State::Repaired, Noun::ThreadDetails).count, 1, "{report:?}");
-    assert_eq!(Server::on(&h.storage).expire_after(2 * HOUR).await, 1);
+    assert_eq!(expire_after(&h, 2 * HOUR).await, 1);
     // A time without a ttl goes by itself.
     chain(&h, "t", 2, &[]).await;
     set(&h, "t", Change::Remove).await;
@@ -227,7 +250,7 @@ pub async fn the_doctor_finds_and_mends_a_time_that_is_lost(h: Harness) {
         .await
         .unwrap();
     h.sql("update thread_details set ttl_due = 0").await;
-    assert_eq!(Server::on(&h.storage).expire_after(2 * HOUR).await, 0);
+    assert_eq!(expire_after(&h, 2 * HOUR).await, 0);
     assert_eq!(h.count("select count(*) from thread_details where ttl_due is not null").await, 0);
     assert_eq!(lengths(&h, &["t"]).await, [2]);
 }

@@ -114,7 +114,7 @@ impl RetentionStorage for Memory {
 /// No thread is due.
 #[async_trait]
 impl TtlStorage for Memory {
-    async fn take_due_threads(&self, _: Micros, _: Micros, _: usize) -> Result<DuePage> {
+    async fn take_due_threads(&self, _: Micros, _: usize) -> Result<DuePage> {
         Ok(DuePage::default())
     }
 

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use super::retention::{Claim, Progress, Retained};
 use super::thread::Thread;
-use super::ttl::{PAGE_THREADS, TAKEN_FOR, expire_due};
+use super::ttl::{PAGE_THREADS, expire_due};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
@@ -80,13 +80,13 @@ impl Sweeper {
     /// # Errors
     /// As [`Self::sweep`].
     pub async fn expire_threads(&self) -> Result<u64> {
-        let now = self.clock.now();
-        let first = self.storage.take_due_threads(now, now + TAKEN_FOR, PAGE_THREADS).await?;
+        let first = self.storage.take_due_threads(Micros::MAX, PAGE_THREADS).await?;
         if first.taken == 0 {
             return Ok(0);
         }
+        let now = self.clock.now();
         let group = background_tasks::begin(&*self.storage, Kind::Retention, now).await?;
-        let expired = expire_due(&*self.storage, &group, (&self.clock, now), first).await;
+        let expired = expire_due(&*self.storage, &group, &self.clock, first).await;
         group.end(expired).await
     }
 

@@ -13,8 +13,6 @@ use crate::domain::scheduling::background_tasks::Group;
 const MINUTE: Micros = 60_000_000;
 /// Threads of a page of the sweeper.
 pub(super) const PAGE_THREADS: usize = 100;
-/// For so long other servers leave alone what one has taken.
-pub(super) const TAKEN_FOR: Micros = 120_000_000;
 
 /// How long a thread lives without a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +55,8 @@ pub struct DueThread {
 /// Threads that were taken together.
 #[derive(Debug, Default)]
 pub struct DuePage {
+    /// The time, by the database's clock: so are the last changes of threads, and a server whose clock is ahead must not end a ttl early.
+    pub now: Micros,
     /// How many were taken; without any there are no more.
     pub taken: usize,
     /// Those of them that have a ttl.
@@ -65,8 +65,9 @@ pub struct DuePage {
 
 #[async_trait]
 pub trait TtlStorage: Send + Sync {
-    /// Takes threads of any tenant that are to be looked at by `now`, and lets nobody else have them until `until`.
-    async fn take_due_threads(&self, now: Micros, until: Micros, limit: usize) -> Result<DuePage>;
+    /// Takes threads of any tenant that are to be looked at by now, but none that was due after `latest`. Other servers leave them alone for a
+    /// while.
+    async fn take_due_threads(&self, latest: Micros, limit: usize) -> Result<DuePage>;
 
     /// Says when to look at threads again, where their details are as they were when they were taken.
     async fn put_due_times(&self, threads: &[(&DueThread, Micros)]) -> Result<()>;
@@ -112,19 +113,21 @@ impl Ttl {
     }
 }
 
-/// Looks at the threads that are due at this time; the first page was taken before. Answers how many of them went or lost something.
+/// Looks at the threads that are due; the first page was taken before. Answers how many of them went or lost something.
 ///
 /// # Errors
 /// A storage that does not answer; what was taken is looked at later.
 pub async fn expire_due(
     storage: &dyn ThreadStorage,
     group: &Group<'_>,
-    (clock, now): (&Clock, Micros),
+    clock: &Clock,
     mut page: DuePage,
 ) -> Result<u64> {
     let mut expired = 0;
+    // What becomes due meanwhile is left to the next sweep.
+    let latest = page.now;
     while page.taken > 0 {
-        let mut due_at = Vec::new();
+        let (now, mut due_at) = (page.now, Vec::new());
         for thread in &page.threads {
             let ends_at = thread.ttl.expires_at(thread.updated_at);
             if ends_at > now {
@@ -150,7 +153,7 @@ pub async fn expire_due(
             }
         }
         storage.put_due_times(&due_at).await?;
-        page = storage.take_due_threads(now, now + TAKEN_FOR, PAGE_THREADS).await?;
+        page = storage.take_due_threads(latest, PAGE_THREADS).await?;
     }
     Ok(expired)
 }

@@ -16,14 +16,17 @@ use crate::domain::threads::ttl::{DuePage, DueThread, TtlStorage};
 use crate::storage::db::access::{OWN_WORK, SqlRow, SqlValue};
 use crate::storage::sessions::SessionEngine;
 
-/// $1 now, $2 until when others leave them alone, $3 limit.
+/// For so long other servers leave alone what one has taken.
+const TAKEN_FOR: Micros = 120_000_000;
+
+/// $1 the latest time, $2 for how long others leave them alone, $3 limit.
 const TAKE: &str = "
 with d as materialized (
-    select tenant, thread_key from thread_details where ttl_due <= $1 order by ttl_due limit $3 {skip_locked}
+    select tenant, thread_key from thread_details where ttl_due <= $1 and ttl_due <= {now} order by ttl_due limit $3 {skip_locked}
 )
-update thread_details set ttl_due = $2 from d
+update thread_details set ttl_due = {now} + $2 from d
 where thread_details.tenant = d.tenant and thread_details.thread_key = d.thread_key
-returning thread_details.tenant, thread_details.thread_key, version, document";
+returning thread_details.tenant, thread_details.thread_key, version, document, {now}";
 
 const THREAD_COLUMNS: &str =
     "t.tenant, t.thread_key, t.thread_id, t.scope_id, t.generation, t.updated_at";
@@ -61,15 +64,14 @@ enum Found {
 #[async_trait]
 impl<T: SessionEngine + RetentionEngine> TtlStorage for T {
     /// Two round trips; one where none is due, three where some need not be looked at again.
-    async fn take_due_threads(&self, now: Micros, until: Micros, limit: usize) -> Result<DuePage> {
-        let binds = [now.into(), until.into(), limit_value(limit)];
+    async fn take_due_threads(&self, latest: Micros, limit: usize) -> Result<DuePage> {
+        let binds = [latest.into(), TAKEN_FOR.into(), limit_value(limit)];
         let rows = self.write_rows(OWN_WORK, &self.dialect().fill(TAKE), &binds).await?;
         let taken = rows.iter().map(Taken::read).collect::<Result<Vec<_>>>()?;
-        if taken.is_empty() {
-            return Ok(DuePage::default());
-        }
+        let Some(first) = rows.first() else { return Ok(DuePage::default()) };
         let threads = find_threads(self, &taken).await?;
-        let mut page = DuePage { taken: taken.len(), ..DuePage::default() };
+        let (now, threads_taken) = (first.integer(4)?, taken.len());
+        let mut page = DuePage { now, taken: threads_taken, threads: Vec::new() };
         let mut others = Vec::new();
         for it in &taken {
             match find(self, it, threads.get(&it.key())).await {
