@@ -237,10 +237,13 @@ struct Sending {
 }
 
 impl Sending {
-    fn end(mut self, done: Result<()>) {
-        match (done, self.begun.take()) {
+    fn end(self, done: Result<()>) {
+        let Self { sender, held, begun, .. } = self;
+        // Who has seen the end may ask for as much memory at once.
+        drop(held);
+        match (done, begun) {
             (Ok(()), begun) => {
-                self.sender.end();
+                sender.end();
                 if let Some(begun) = begun {
                     begun.send(Ok(())).ok();
                 }
@@ -248,13 +251,13 @@ impl Sending {
             (Err(error), Some(begun)) => {
                 begun.send(Err(error)).ok();
             }
-            (Err(error), None) if self.sender.is_ended() => {
+            (Err(error), None) if sender.is_ended() => {
                 tracing::info!(%error, "an export ends early: who asked for it has gone");
             }
             (Err(error), None) => {
                 tracing::error!(%error, "an export ends early");
                 // The body ends with an error, so that nobody takes it for a whole one.
-                self.sender.fail("the export ended early");
+                sender.fail("the export ended early");
             }
         }
     }
