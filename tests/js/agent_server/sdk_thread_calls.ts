@@ -161,7 +161,7 @@ export const THREAD_CALLS: Record<string, Call[]> = {
         metadata: {},
         ttl: { strategy: "delete", ttl_minutes: 90, expires_at: TIME },
       }),
-      { given: living("lives") },
+      { given: living("lives"), lackedBy: OLDER_LINE },
     ),
     refused("knows no other", (it) => it.threads.get("never"), 404, "thread_not_found"),
     refused("knows no deleted thread", (it, id) => it.threads.get(id), 404, "thread_not_found", {

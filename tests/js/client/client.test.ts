@@ -71,7 +71,7 @@ describe.each(ENGINES)("on %s", (engine) => {
       ttl: { minutes: 60, strategy: "keep_latest" },
     });
     expect(await client.getThread("short")).toMatchObject({ ttl: { strategy: "keep_latest" } });
-    await client.deleteThread("short");
+    await saver.deleteThread("short");
     expect(await client.threads.update("trip", { ttl: null })).not.toHaveProperty("ttl");
     await put(saver, "trip", checkpoint("c1"));
     expect(await client.getThread("trip")).toMatchObject({

@@ -19,9 +19,9 @@ TABLES = ("threads", "scopes", "items", "sessions")
 # So much the batches of two runs may differ: background work shares them out in another way.
 TIMES_MAX = 1.1
 # Below it a difference is no way to find rows, which would be 30 for each thread: what walks through
-# all threads in the background may do so by another index of the same order, once or twice before
-# the server stops.
-ROWS_FREE = 3 * THREADS
+# all threads in the background may do so by another index of the same order, a few times where the
+# machine is busy.
+ROWS_FREE = 6 * THREADS
 
 
 @pytest.fixture
