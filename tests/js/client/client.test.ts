@@ -62,8 +62,6 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await found({ q: "ROME", ids: ["trip"] })).toEqual(["trip"]);
     expect(await client.threads.count({ createdAfter: new Date(Date.now() + 60_000) })).toBe(0);
     expect((await client.threads.update("trip", { title: null })).title).toBeUndefined();
-    const replaced = await client.threads.update("trip", { metadata: {}, replaceMetadata: true });
-    expect(replaced.metadata).toEqual({});
     const { ttl } = await client.threads.update("trip", { ttl: { minutes: 1.5 } });
     expect(ttl).toEqual({ minutes: 1.5, strategy: "delete", expiresAt: expect.any(Date) });
     await client.threads.create({
@@ -73,6 +71,8 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await client.getThread("short")).toMatchObject({ ttl: { strategy: "keep_latest" } });
     await saver.deleteThread("short");
     expect(await client.threads.update("trip", { ttl: null })).not.toHaveProperty("ttl");
+    const replaced = await client.threads.update("trip", { metadata: {}, replaceMetadata: true });
+    expect(replaced.metadata).toEqual({});
     await put(saver, "trip", checkpoint("c1"));
     expect(await client.getThread("trip")).toMatchObject({
       checkpointCount: 1,
