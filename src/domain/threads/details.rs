@@ -116,6 +116,25 @@ pub enum Change<T> {
     Set(T),
 }
 
+impl<T> From<Option<T>> for Change<T> {
+    /// Of a field that is there: null takes the value away.
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Remove, Self::Set)
+    }
+}
+
+impl<T> Change<T> {
+    /// # Errors
+    /// Those of `change`.
+    pub fn try_map<U>(self, change: impl FnOnce(T) -> Result<U>) -> Result<Change<U>> {
+        Ok(match self {
+            Self::Keep => Change::Keep,
+            Self::Remove => Change::Remove,
+            Self::Set(value) => Change::Set(change(value)?),
+        })
+    }
+}
+
 impl<T: Clone> Change<T> {
     fn of(&self, before: Option<&T>) -> Option<T> {
         match self {

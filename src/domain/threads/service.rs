@@ -136,10 +136,8 @@ impl Threads {
     ) -> Result<(Thread, bool)> {
         let NewThread { thread_id, title, metadata, ttl, idempotency } = new;
         let thread_id = thread_id.map_or_else(|| self.new_id(caller), Ok)?;
-        self.may_change(caller, &thread_id, deadline)?;
-        if ttl.is_some() {
-            caller.require_thread(&thread_id, Action::Write)?;
-        }
+        let action = if ttl.is_some() { Action::Write } else { Action::Append };
+        self.may_change(caller, (&thread_id, action), deadline)?;
         let full = self.quotas.threads_full(caller);
         let request = CreateThread { thread_id, title, metadata, ttl, idempotency, full };
         let created = self.storage.create_thread(caller, &request).await?;
@@ -161,8 +159,7 @@ impl Threads {
         request: &UpdateThread,
         deadline: Micros,
     ) -> Result<Thread> {
-        self.may_change(caller, &request.thread_id, deadline)?;
-        caller.require_thread(&request.thread_id, request.action())?;
+        self.may_change(caller, (&request.thread_id, request.action()), deadline)?;
         // A stale state takes the time of the thread's last change, which is to be that of a commit.
         self.find(caller, &request.thread_id).await?;
         self.storage.update_thread(caller, request).await?;
@@ -186,8 +183,13 @@ impl Threads {
         ThreadId::new(format!("{prefix}{id}"))
     }
 
-    fn may_change(&self, caller: &Caller, thread_id: &ThreadId, deadline: Micros) -> Result<()> {
-        caller.require_thread(thread_id, Action::Append)?;
+    fn may_change(
+        &self,
+        caller: &Caller,
+        (thread_id, action): (&ThreadId, Action),
+        deadline: Micros,
+    ) -> Result<()> {
+        caller.require_thread(thread_id, action)?;
         caller.require_thread(thread_id, Action::Read)?;
         self.clock.require_before(deadline)
     }

@@ -1,5 +1,5 @@
-//! Works off retention policies and ttls that are due, thread by thread. Any number of servers may do so: the one that has claimed a policy works on
-//! it. A round that a crash left is taken over where it stopped.
+//! Works off retention policies and ttls that are due, thread by thread. Any number of servers may do so: the one that has claimed a policy
+//! works on it. A round that a crash left is taken over where it stopped.
 
 use std::sync::Arc;
 use std::time::Duration;

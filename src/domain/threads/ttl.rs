@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use super::retention::{Keep, Retained, Rule};
+use super::retention::{Retained, Rule};
 use super::storage::ThreadStorage;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
@@ -102,14 +102,11 @@ impl Ttl {
 
     /// What removes from a thread that has not changed for the ttl.
     fn rule_at(self, now: Micros) -> Rule {
-        let unchanged_since = Some(now.saturating_sub(self.micros));
-        match self.strategy {
-            TtlStrategy::Delete => Rule { expire_before: unchanged_since, ..Rule::DELETE },
-            TtlStrategy::KeepLatest => {
-                let keep = Some(Keep { last: 1, since: None });
-                Rule { unchanged_since, keep, ..Rule::KEEP_LATEST }
-            }
-        }
+        let rule = match self.strategy {
+            TtlStrategy::Delete => Rule::DELETE,
+            TtlStrategy::KeepLatest => Rule::KEEP_LATEST,
+        };
+        Rule { unchanged_since: Some(now.saturating_sub(self.micros)), ..rule }
     }
 }
 

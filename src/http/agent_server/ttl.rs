@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::clock::Micros;
-use crate::domain::threads::details::TTL;
 use crate::domain::threads::ttl::{Ttl, TtlStrategy};
 use crate::domain::time::rfc3339_with_offset;
 use crate::domain::{Error, Result};
 use crate::http::checkpoints::pruning::StrategyBody;
+use crate::http::threads::ttl::ttl_of;
 
 #[derive(Deserialize, ToSchema)]
 #[schema(as = AgentServerTtl)]
@@ -34,7 +34,7 @@ impl TryFrom<TtlBody> for Ttl {
     type Error = Error;
 
     fn try_from(body: TtlBody) -> Result<Self> {
-        Self::of_minutes(TTL, body.ttl, body.strategy.map_or(TtlStrategy::Delete, Into::into))
+        ttl_of(body.ttl, body.strategy)
     }
 }
 

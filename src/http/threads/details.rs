@@ -155,16 +155,16 @@ pub struct CreateThreadBody<'a> {
 pub struct UpdateThreadBody<'a> {
     thread_id: Text,
     /// At most 1,024 bytes; null takes it away, so that the thread shows the text in `metadata.title` or its first message.
-    #[serde(default, deserialize_with = "title_change")]
+    #[serde(default, deserialize_with = "change")]
     #[schema(value_type = Option<String>)]
-    title: Change<String>,
+    title: Change<Text>,
     /// A JSON object: its fields take the place of those of the same names, the others stay. All together take at most 65,536 bytes.
     #[serde(borrow)]
     metadata: Option<Exact<'a>>,
     /// True: no other field stays. Default false.
     replace_metadata: Option<bool>,
     /// Takes the place of the one that is set; null takes it away. The caller has to be able to delete the thread.
-    #[serde(default, deserialize_with = "ttl_change")]
+    #[serde(default, deserialize_with = "change")]
     #[schema(value_type = Option<TtlBody>)]
     ttl: Change<TtlBody>,
     /// The version that the thread must have; 0 where nothing was ever set.
@@ -295,19 +295,12 @@ impl Input for UpdateThread {
     type Wire<'a> = UpdateThreadBody<'a>;
 
     fn from_wire(wire: UpdateThreadBody<'_>, received: &Received) -> Result<Self> {
-        if let Change::Set(title) = &wire.title {
-            check_title(title)?;
-        }
         Ok(Self {
             thread_id: ThreadId::new(wire.thread_id.0)?,
-            title: wire.title,
+            title: wire.title.try_map(title)?,
             metadata: wire.metadata.map(|it| metadata(&it)).transpose()?,
             replace_metadata: wire.replace_metadata.unwrap_or(false),
-            ttl: match wire.ttl {
-                Change::Keep => Change::Keep,
-                Change::Remove => Change::Remove,
-                Change::Set(ttl) => Change::Set(ttl.try_into()?),
-            },
+            ttl: wire.ttl.try_map(Ttl::try_from)?,
             if_version: wire.if_version.map(version).transpose()?,
             idempotency: received.idempotency(UPDATE),
         })
@@ -366,14 +359,9 @@ fn metadata(text: &Exact<'_>) -> Result<String> {
     Ok(String::from_utf8_lossy(text.0).into_owned())
 }
 
-/// Of a field that is there: null takes the title away.
-fn title_change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Change<String>, D::Error> {
-    let title = Option::<Text>::deserialize(deserializer)?;
-    Ok(title.map_or(Change::Remove, |it| Change::Set(it.0)))
-}
-
-/// As [`title_change`].
-fn ttl_change<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Change<TtlBody>, D::Error> {
-    let ttl = Option::<TtlBody>::deserialize(deserializer)?;
-    Ok(ttl.map_or(Change::Remove, Change::Set))
+/// Of a field that is there.
+fn change<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Change<T>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Change::from)
 }

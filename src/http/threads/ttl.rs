@@ -36,8 +36,16 @@ impl TryFrom<TtlBody> for Ttl {
     type Error = Error;
 
     fn try_from(body: TtlBody) -> Result<Self> {
-        Self::of_minutes(TTL, body.minutes, body.strategy.map_or(TtlStrategy::Delete, Into::into))
+        ttl_of(body.minutes, body.strategy)
     }
+}
+
+/// The ttl that a caller asks for.
+///
+/// # Errors
+/// As [`Ttl::of_minutes`].
+pub fn ttl_of(minutes: f64, strategy: Option<StrategyBody>) -> Result<Ttl> {
+    Ttl::of_minutes(TTL, minutes, strategy.map_or(TtlStrategy::Delete, Into::into))
 }
 
 impl TtlOut {

@@ -120,7 +120,8 @@ pub fn details_at<R>(scope_id: i64, act: impl FnOnce(AssociatedData<'_>) -> R) -
 fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u8>> {
     let metadata = raw(&details.metadata)?;
     let from_checkpoints = details.from_checkpoints.as_deref().map(raw).transpose()?;
-    let Details { title, first_message, ttl, .. } = details.clone();
+    let (title, first_message) = (details.title.clone(), details.first_message.clone());
+    let ttl = details.ttl.clone();
     let document = Document { title, first_message, from_checkpoints, ttl, metadata };
     let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
     Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())

@@ -15,42 +15,39 @@ pub fn condition(statuses: &[Status], busy_since: &str, now: &str) -> String {
     if statuses.is_empty() {
         return String::new();
     }
-    let is_leased = is_leased(now);
-    let in_state = |state: RunState| format!("run_state = {}", state.number());
-    let one = |status: &Status| match status {
-        Status::Busy => {
-            format!("({is_leased} or ({} and run_at >= {busy_since}))", in_state(RunState::Pending))
-        }
-        Status::Error => format!("({} and not {is_leased})", in_state(RunState::Failed)),
-        Status::Idle => format!("({} and not {is_leased})", in_state(RunState::Idle)),
-        Status::Interrupted => format!(
-            "(({} or ({} and run_at < {busy_since})) and not {is_leased})",
-            in_state(RunState::Interrupted),
-            in_state(RunState::Pending)
-        ),
-    };
-    let any: Vec<String> = statuses.iter().map(one).collect();
+    let one = |it: &Status| parts(*it, busy_since, now);
+    let any: Vec<String> = statuses.iter().flat_map(one).map(|it| format!("({it})")).collect();
     format!(" and ({})", any.join(" or "))
 }
 
 /// The same as [`condition`], as one condition for each state that indexes have in the orders of its times. No thread meets two. None where
 /// there is a status that a state is not enough to say.
 pub fn by_states(statuses: &[Status], busy_since: &str, now: &str) -> Option<Vec<String>> {
+    let are_rare = |it: &Status| matches!(it, Status::Error | Status::Interrupted);
+    if statuses.is_empty() || !statuses.iter().all(are_rare) {
+        return None;
+    }
+    let parts = statuses.iter().flat_map(|it| parts(*it, busy_since, now));
+    Some(parts.map(|it| format!(" and run_state <> 0 and {it}")).collect())
+}
+
+/// What a thread with this status meets one of.
+fn parts(status: Status, busy_since: &str, now: &str) -> Vec<String> {
     let is_leased = is_leased(now);
-    let in_state = |state: RunState, more: &str| {
-        let number = state.number();
-        format!(" and run_state <> 0 and run_state = {number}{more} and not {is_leased}")
-    };
-    let of_status = |status: &Status| match status {
-        Status::Error => Some(vec![in_state(RunState::Failed, "")]),
-        Status::Interrupted => Some(vec![
-            in_state(RunState::Interrupted, ""),
-            in_state(RunState::Pending, &format!(" and run_at < {busy_since}")),
-        ]),
-        Status::Idle | Status::Busy => None,
-    };
-    let all: Option<Vec<_>> = statuses.iter().map(of_status).collect();
-    all.map(|it| it.concat()).filter(|it| !it.is_empty())
+    let in_state = |state: RunState| format!("run_state = {}", state.number());
+    let free = |state: RunState| format!("{} and not {is_leased}", in_state(state));
+    let pending = in_state(RunState::Pending);
+    match status {
+        Status::Busy => {
+            vec![is_leased.clone(), format!("{pending} and run_at >= {busy_since}")]
+        }
+        Status::Error => vec![free(RunState::Failed)],
+        Status::Idle => vec![free(RunState::Idle)],
+        Status::Interrupted => vec![
+            free(RunState::Interrupted),
+            format!("{} and run_at < {busy_since}", free(RunState::Pending)),
+        ],
+    }
 }
 
 /// The place of a thread's status in the order of their names.

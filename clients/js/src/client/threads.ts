@@ -25,7 +25,7 @@ type SearchBody = Body<"/v1/threads/search">;
  */
 export type ThreadStatus = Schemas["ThreadStatus"];
 
-/** How long a thread lives when nobody changes it, in minutes, and what becomes of it then. The caller has to be able to delete the thread. */
+/** The time to live of a thread in minutes. The server deletes or prunes a thread that has not changed for so long. Setting it needs the right to delete the thread. */
 export type ThreadTtl = Schemas["ThreadTtl"];
 
 export interface CreateThreadOptions extends CallOptions {

@@ -65,7 +65,8 @@ class ThreadPreview:
 
 @dataclass(frozen=True)
 class ThreadTtl:
-    """How long a thread lives when nobody changes it, and what becomes of it then."""
+    """The time to live of a thread. The server deletes or prunes a thread that has not changed for
+    so long."""
 
     minutes: float
     strategy: TtlStrategy = "delete"

@@ -73,8 +73,12 @@ def create_body(
     ttl: ThreadTtl | None,
 ) -> dict[str, Any]:
     """The body of a creation."""
-    body = {"thread_id": thread_id, "title": title, "metadata": _json(metadata)}
-    return {**body, "ttl": _ttl_body(ttl)}
+    return {
+        "thread_id": thread_id,
+        "title": title,
+        "metadata": _json(metadata),
+        "ttl": _ttl_body(ttl),
+    }
 
 
 def update_body(

@@ -70,6 +70,8 @@ pub(super) struct Statement<'a> {
     uncertain: String,
     only_uncertain: bool,
     page_order: PageOrder<'a>,
+    /// Conditions of rare states that are asked for, where an index has each of them in the order that is asked for.
+    states: Option<Vec<String>>,
     /// Of rows as an answer has them.
     order: String,
 }
@@ -97,6 +99,8 @@ impl<'a> Statement<'a> {
             Some(column) => page_order.by(column),
             None => page_order.by(&status_conditions::place(BUSY_SINCE, NOW)),
         };
+        let is_by_time = matches!(query.sort, ThreadSort::Created | ThreadSort::Updated);
+        let states = status_conditions::by_states(&query.statuses, BUSY_SINCE, NOW);
         Self {
             caller,
             query,
@@ -106,6 +110,7 @@ impl<'a> Statement<'a> {
             metadata,
             only_uncertain: ask.only_uncertain,
             page_order,
+            states: states.filter(|_| is_by_time),
             order,
         }
     }
@@ -182,7 +187,7 @@ impl<'a> Statement<'a> {
     fn asks_width(&self) -> bool {
         let query = self.query;
         let are_rare = !query.statuses.is_empty() && !query.statuses.contains(&Status::Idle);
-        are_rare && query.sort != ThreadSort::Status && self.by_states().is_none()
+        are_rare && query.sort != ThreadSort::Status && self.states.is_none()
     }
 
     fn width(&self) -> String {
@@ -197,8 +202,8 @@ impl<'a> Statement<'a> {
 
     fn sources(&self) -> Vec<Source> {
         let query = self.query;
-        if let Some(sources) = self.by_states() {
-            return sources;
+        if let Some(states) = &self.states {
+            return self.by_states(states);
         }
         if !self.asks_width() {
             return self.walks("threads", "");
@@ -206,12 +211,8 @@ impl<'a> Statement<'a> {
         let mut sources = self.walks("wide cross join threads", " and wide.so");
         let column = self.page_order.column().unwrap_or_default();
         for source in query.statuses.iter().flat_map(|it| rare(*it)) {
-            sources.push(Source {
-                from: format!("wide cross join {}", source.from),
-                guard: format!(" and not wide.so{}", source.guard),
-                after: self.page_order.after(column),
-                order: self.page_order.by(column),
-            });
+            let from = format!("wide cross join {}", source.from);
+            sources.push(self.by(from, format!(" and not wide.so{}", source.guard), column));
         }
         sources
     }
@@ -219,50 +220,39 @@ impl<'a> Statement<'a> {
     /// A thread that is not stale has the time of its last change in an index, too. Statuses come one after the other, each in the order
     /// of the ids.
     fn walks(&self, from: &str, guard: &str) -> Vec<Source> {
-        let page = self.page_order;
-        let by = |from: &str, guard: String, column: &str| Source {
-            from: from.to_owned(),
-            guard,
-            after: page.after(column),
-            order: page.by(column),
-        };
-        match (self.query.sort, page.column()) {
-            (ThreadSort::Updated, _) => {
-                let stale = format!("{from} indexed by threads_stale");
-                vec![
-                    by(from, format!("{guard} and not is_stale"), "run_of"),
-                    by(&stale, format!("{guard} and is_stale"), "updated_at"),
-                ]
-            }
-            (_, Some(column)) => vec![by(from, guard.to_owned(), column)],
+        match (self.query.sort, self.page_order.column()) {
+            (ThreadSort::Updated, _) => vec![
+                self.by(from.to_owned(), format!("{guard} and not is_stale"), "run_of"),
+                self.stale(from, guard),
+            ],
+            (_, Some(column)) => vec![self.by(from.to_owned(), guard.to_owned(), column)],
             (_, None) => self.by_statuses(),
         }
     }
 
-    /// Threads in rare states, each from an index in the order that is asked for. None where no index has it.
-    fn by_states(&self) -> Option<Vec<Source>> {
-        let states = status_conditions::by_states(&self.query.statuses, BUSY_SINCE, NOW)?;
+    /// Rows in the order of a column.
+    fn by(&self, from: String, guard: String, column: &str) -> Source {
         let page = self.page_order;
-        let by = |index: &str, guard: String, column: &str| Source {
-            from: format!("threads indexed by {index}"),
-            guard,
-            after: page.after(column),
-            order: page.by(column),
+        Source { from, guard, after: page.after(column), order: page.by(column) }
+    }
+
+    fn stale(&self, from: &str, guard: &str) -> Source {
+        let from = format!("{from} indexed by threads_stale");
+        self.by(from, format!("{guard} and is_stale"), "updated_at")
+    }
+
+    /// Threads in rare states, each from an index in the order that is asked for.
+    fn by_states(&self, states: &[String]) -> Vec<Source> {
+        let is_by_change = self.query.sort == ThreadSort::Updated;
+        let (index, fresh, column) = if is_by_change {
+            ("threads_run_state", " and not is_stale", "run_of")
+        } else {
+            ("threads_run_state_created", "", "created_at")
         };
-        let states = states.into_iter();
-        match self.query.sort {
-            ThreadSort::Created => {
-                let one = |guard| by("threads_run_state_created", guard, "created_at");
-                Some(states.map(one).collect())
-            }
-            ThreadSort::Updated => {
-                let one =
-                    |guard| by("threads_run_state", format!("{guard} and not is_stale"), "run_of");
-                let stale = by("threads_stale", " and is_stale".into(), "updated_at");
-                Some(states.map(one).chain([stale]).collect())
-            }
-            _ => None,
-        }
+        let from = format!("threads indexed by {index}");
+        let one = |state: &String| self.by(from.clone(), format!("{state}{fresh}"), column);
+        let stale = is_by_change.then(|| self.stale("threads", ""));
+        states.iter().map(one).chain(stale).collect()
     }
 
     fn by_statuses(&self) -> Vec<Source> {
