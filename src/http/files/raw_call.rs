@@ -9,7 +9,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::IntoResponse as _;
 use bytes::{Bytes, BytesMut};
-use tokio::time::Instant;
 
 use super::raw_bytes::{self, RequestedRange, Span};
 use crate::app::App;
@@ -20,21 +19,19 @@ use crate::domain::files::contents::ContentId;
 use crate::domain::files::raw_files::{PutFile, RawBody, RawFile, Stored};
 use crate::domain::files::uploads;
 use crate::domain::limits::LIMITS;
-use crate::domain::scheduling::pace::PATIENCE;
-use crate::domain::scheduling::shares::{Account, Full, Held};
+use crate::domain::scheduling::shares::{Account, Held};
 use crate::domain::{Error, Result};
 use crate::http::request::body::{Drain, Incoming};
 use crate::http::request::call::{Answer, Holder, Reply};
-use crate::http::request::outgoing::{self, Sender};
+use crate::http::request::outgoing;
 use crate::http::request::problem::{Code, Problem};
 use crate::http::request::query_fields::Fields;
+use crate::http::request::room;
 
 /// A slice as it is read, and the pieces that it is cut into.
 const SENDING_BYTES: usize = 2 * (2 << 20);
 /// What is stored is in memory a second time, sealed.
 const COPIES: usize = 2;
-/// A download that finds no room for its next slice looks again.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A refused body may be as large as one that is taken, and takes as long to arrive.
 const UNREAD: Drain =
@@ -301,7 +298,8 @@ async fn stream_content(
     drop(first);
     tokio::spawn(async move {
         while !content.is_read() && held.resize(0).is_ok() && sender.ready().await {
-            if let Err(full) = reserve(&mut held, &sender).await {
+            let room = room::wait_for(&mut held, SENDING_BYTES, || sender.is_ended());
+            if let Err(full) = room.await {
                 tracing::info!(?full, "a download ends early: there is no room for it");
                 return;
             }
@@ -342,19 +340,6 @@ impl Content {
         let slice = slice.slice(skip..slice.len().min(skip.saturating_add(length(end - at))));
         self.span.start += slice.len() as u64;
         Ok(slice)
-    }
-}
-
-/// Room for the next slice.
-async fn reserve(held: &mut Held, sender: &Sender) -> Result<(), Full> {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        match held.resize(SENDING_BYTES) {
-            Err(Full::Share(_)) if Instant::now() < until && !sender.is_ended() => {
-                tokio::time::sleep(LOOK_AGAIN).await;
-            }
-            other => return other,
-        }
     }
 }
 

@@ -28,10 +28,13 @@ use crate::http::request::call::{Answer, Call};
 use crate::http::request::decode::{Input as Request, Received};
 use crate::http::request::outgoing::{self, Sender};
 use crate::http::request::problem::Problem;
+use crate::http::request::room;
 
 const MEDIA_TYPE: &str = "application/vnd.threadkeep.export";
 /// What an export or an import may have in memory: the window of chunks, a page, a frame.
 const HELD_BYTES: usize = 96 << 20;
+/// What an export has in memory at first: a page and a frame. Its window of chunks grows with what it writes.
+const HELD_AT_FIRST_BYTES: usize = 32 << 20;
 /// The preamble, the first record, and something of what is stored: from then on the answer is sent. So a tenant of which nothing can be
 /// read is told as in other calls.
 const WRITES_BEFORE_HEAD: usize = 3;
@@ -54,13 +57,13 @@ pub async fn export_file(State(app): State<Arc<App>>, call: Call<Selection>) -> 
     let Call { caller, input: selection, reply, .. } = call;
     require_parts(&*app.storage, &caller, &selection).await?;
     let mut held = reply.into_account().open();
-    held.grow(HELD_BYTES)?;
+    room::wait_for(&mut held, HELD_AT_FIRST_BYTES, || false).await?;
     let now = app.clock.now();
     app.storage.record_act(&Act::of(&caller, ActKind::Exported, "", now)).await?;
     let (sender, body) = outgoing::channel(&held);
     let (begun, begins) = oneshot::channel();
     tokio::spawn(async move {
-        let mut output = Sending { sender, held, writes: 0, begun: Some(begun) };
+        let mut output = Sending { sender, held, written_bytes: 0, writes: 0, begun: Some(begun) };
         let to = (&mut output as &mut dyn Output, None);
         let done = export(&*app.storage, &caller, &selection, to, now).await;
         output.end(done.map(drop));
@@ -231,6 +234,7 @@ impl From<Imported> for ImportedOut {
 struct Sending {
     sender: Sender,
     held: Held,
+    written_bytes: usize,
     writes: usize,
     /// Who waits for the answer to begin. What goes wrong before is the answer.
     begun: Option<oneshot::Sender<Result<()>>>,
@@ -272,7 +276,9 @@ impl Output for Sending {
         // A frame is within what the export may hold, and comes back when it was taken.
         let mut held = self.held.split(bytes.len() as u64);
         self.sender.put(&bytes, &mut held);
-        self.held.resize(HELD_BYTES).ok();
+        self.written_bytes = self.written_bytes.saturating_add(bytes.len());
+        let has_bytes = HELD_AT_FIRST_BYTES.saturating_add(self.written_bytes).min(HELD_BYTES);
+        self.held.resize(has_bytes).ok();
         self.writes += 1;
         if self.writes == WRITES_BEFORE_HEAD
             && let Some(begun) = self.begun.take()
@@ -294,8 +300,13 @@ struct Arriving<'a> {
 impl Input for Arriving<'_> {
     async fn next(&mut self) -> Result<Option<Bytes>> {
         // Who has sent nothing has nothing in memory.
-        let next = self.body.next().await;
-        let next = next.and_then(|it| Ok(self.held.resize(HELD_BYTES).map(|()| it)?));
+        let next = match self.body.next().await {
+            Ok(bytes) => {
+                let room = room::wait_for(self.held, HELD_BYTES, || false).await;
+                room.map(|()| bytes).map_err(Problem::from)
+            }
+            Err(problem) => Err(problem),
+        };
         match next {
             Ok(bytes) => Ok(bytes),
             Err(problem) => {
