@@ -14,6 +14,7 @@ mod msgpack;
 pub mod preview;
 mod replay;
 pub mod run_state;
+mod short_values;
 mod shown;
 pub mod state;
 pub mod state_update;

@@ -4,6 +4,7 @@
 use super::Budget;
 use super::first_message::{first_message, first_message_bytes};
 use super::json;
+use super::short_values::{short_values, short_values_bytes};
 use super::shown::Json;
 use super::state::{starts_tasks, tasks_of};
 use super::tasks::{ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME, Write};
@@ -21,8 +22,10 @@ const BY_HAND: [&str; 2] = ["update", "fork"];
 pub const READ_STATE: ReadState = ReadState {
     state: run_state,
     first_message,
+    short_values,
     state_bytes: run_state_bytes,
     first_message_bytes,
+    short_values_bytes,
 };
 
 /// A checkpoint that cannot be read has failed. The order in which its writes arrived changes nothing: a read sorts them by their tasks.

@@ -5,6 +5,7 @@ mod ids;
 mod replaying;
 mod run_states;
 mod samples;
+mod short_values;
 mod states;
 
 use serde_json::Value as Expected;

@@ -127,7 +127,7 @@ pub struct Limits {
     pub offset_max: u64,
     /// Items that one search or count with a filter opens where values are encrypted at rest.
     pub encrypted_candidates_max: u64,
-    /// Threads that one search or count by values opens.
+    /// Threads that one search or count by values opens, where the index of short values does not decide.
     pub value_candidates_max: u64,
     /// Time to live of an item or a thread. A hundred years.
     pub ttl_minutes_max: u64,

@@ -29,7 +29,7 @@ impl From<ThreadHead> for Head {
             ..
         } = head;
         // What is derived from each checkpoint is derived again.
-        let details = Details { from_checkpoints: None, ..details };
+        let details = Details { from_checkpoints: None, short_values: None, ..details };
         let is_default = details == Details::default();
         let Details { version, title, metadata, ttl, first_message, .. } = details;
         let details = DetailsOf { version, title, metadata, first_message, ttl };
@@ -69,6 +69,7 @@ impl From<Head> for ThreadHead {
                 first_message: it.first_message,
                 ttl: it.ttl,
                 from_checkpoints: None,
+                short_values: None,
             }),
         }
     }

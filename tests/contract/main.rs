@@ -115,6 +115,7 @@ mod thread_metadata;
 mod thread_searches;
 mod thread_titles;
 mod thread_ttl;
+mod thread_values;
 mod threads;
 mod tokens;
 mod value_parts;

@@ -99,11 +99,14 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
         "threads_run_at",
         "threads_run_state",
         "threads_run_state_created",
+        "threads_values_unknown",
     ];
     for index in of_states.into_iter().chain(["threads_alias", "threads_unaliased"]) {
         h.sql(&format!("drop index {index}")).await;
     }
-    for column in ["run_state", "run_of", "run_at", "is_stale", "alias", "title_misses"] {
+    for column in
+        ["run_state", "run_of", "run_at", "is_stale", "alias", "title_misses", "values_of"]
+    {
         h.sql(&format!("alter table threads drop column {column}")).await;
     }
     expect(refusal(&h, false).await, "run `threadkeep migrate`");

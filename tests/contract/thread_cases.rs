@@ -48,6 +48,14 @@ contract! {
     thread_metadata:
         fields_of_checkpoints_show_and_are_found
         fields_of_an_older_checkpoint_are_not_taken;
+    thread_values:
+        threads_are_found_by_their_short_values
+        threads_whose_values_are_not_known_are_never_left_out
+        details_change_nothing_of_what_is_known
+        an_older_version_makes_values_unknown
+        values_follow_the_state_through_copies_and_restores
+        nothing_of_encrypted_values_is_known
+        many_matches_are_walked_and_counted;
     default_graph:
         threads_without_a_graph_count_as_of_the_default_one;
     aliases:

@@ -80,6 +80,10 @@ impl RunStateStorage for Memory {
         Ok(())
     }
 
+    async fn mark_unread_stale(&self, _: usize) -> Result<usize> {
+        Ok(0)
+    }
+
     async fn put_run_states(&self, _: &str, _: &[Derived]) -> Result<()> {
         Ok(())
     }

@@ -24,13 +24,23 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ),
     (
         "threads/sqlite/listing.rs",
-        "select {columns}, {certain} as is_certain from {from}{details}",
+        "{certain} as is_certain, {has_values} as has_asked_values from {from}{details}",
         "each source is joined with threads of the tenant, by its first condition",
     ),
     (
         "threads/sqlite/listing.rs",
         "cross join (select tenant as of_tenant",
         "joined by the tenant of a thread",
+    ),
+    (
+        "threads/sqlite/listing.rs",
+        "left join (select tenant as of_tenant",
+        "joined by the tenant of a thread",
+    ),
+    (
+        "threads/run_states.rs",
+        "update threads set is_stale = true where (tenant, thread_id) in",
+        "the server's own walk over all tenants, a few threads at a time",
     ),
     (
         "threads/sqlite/listing.rs",

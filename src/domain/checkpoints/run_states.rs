@@ -1,4 +1,4 @@
-//! Derives the states and first messages of threads from their newest checkpoints: before they are shown, before threads are searched by
+//! Derives the states, first messages and short values of threads from their newest checkpoints: before they are shown, before threads are searched by
 //! them, and in the background.
 
 use std::ops::Bound;
@@ -46,9 +46,11 @@ const DERIVED_FOR: Duration = Duration::from_secs(8);
 pub struct ReadState {
     pub state: fn(&CheckpointTuple) -> RunState,
     pub first_message: fn(&CheckpointTuple) -> FirstMessage,
+    pub short_values: fn(&CheckpointTuple) -> Option<String>,
     /// About how many bytes each of them looks at.
     pub state_bytes: fn(&CheckpointTuple) -> usize,
     pub first_message_bytes: fn(&CheckpointTuple) -> usize,
+    pub short_values_bytes: fn(&CheckpointTuple) -> usize,
 }
 
 /// Derives states for requests.
@@ -88,7 +90,7 @@ impl DerivedRunStates {
         let caller = Caller::of_tenant(&stale.tenant);
         let found = self.storage.get_checkpoint(&caller, &target, &[]).await?;
         let (read, wants_title) = (self.read, stale.wants_title());
-        let mut size_bytes = (read.state_bytes)(&found);
+        let mut size_bytes = (read.state_bytes)(&found) + (read.short_values_bytes)(&found);
         if wants_title {
             size_bytes += (read.first_message_bytes)(&found);
         }
@@ -98,7 +100,8 @@ impl DerivedRunStates {
             let title = wants_title.then(|| (read.first_message)(&found));
             let first_message = title.unwrap_or(FirstMessage::Unread);
             let state = (read.state)(&found);
-            Derived { thread_id, seen, state, first_message, metadata }
+            let short_values = (read.short_values)(&found);
+            Derived { thread_id, seen, state, first_message, metadata, short_values }
         });
         derived.await
     }
@@ -288,7 +291,7 @@ impl RunStateSweeper {
         let page = page.await?;
         let Some(last) = page.last() else {
             *position = (String::new(), i64::MIN);
-            return Ok(false);
+            return Ok(storage.mark_unread_stale(BACKGROUND_THREADS).await? > 0);
         };
         *position = (last.tenant.clone(), last.seen.thread_key);
         let group = background_tasks::begin(storage, Kind::RunStates, now).await?;

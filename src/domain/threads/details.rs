@@ -35,6 +35,9 @@ pub struct Details {
     pub first_message: Option<String>,
     /// Fields of the metadata of checkpoints, as an exact JSON object, as they were derived. They change no version.
     pub from_checkpoints: Option<String>,
+    /// The short scalars of the newest state, as an exact JSON object that is not empty, as they were derived for the index. They change no
+    /// version, and are not known to be of the newest state: the row of the thread says that.
+    pub short_values: Option<String>,
 }
 
 impl Default for Details {
@@ -47,6 +50,7 @@ impl Default for Details {
             ttl: None,
             first_message: None,
             from_checkpoints: None,
+            short_values: None,
         }
     }
 }

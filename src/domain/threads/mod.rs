@@ -11,6 +11,7 @@ pub mod retention_policies;
 pub mod retention_storage;
 pub mod run_state;
 pub mod service;
+pub mod short_values;
 pub mod storage;
 pub mod sweeper;
 pub mod thread;

@@ -87,6 +87,8 @@ pub struct Run {
     pub is_leased: bool,
     /// As in [`StaleThread::title_misses`].
     pub title_misses: i64,
+    /// Of a search: the conditions on short values hold, by what was derived of the newest state.
+    pub has_asked_values: bool,
 }
 
 impl Run {
@@ -121,6 +123,8 @@ pub struct Derived {
     pub first_message: FirstMessage,
     /// Fields of the checkpoint's metadata that the thread shows: the exact text of an object that is not empty.
     pub metadata: Option<String>,
+    /// The short scalars among the values of the newest state: an exact JSON object. None: not all of them can be told.
+    pub short_values: Option<String>,
 }
 
 /// The first human text of a conversation.
@@ -170,7 +174,8 @@ impl Derived {
     pub fn untitled(stale: &StaleThread, state: RunState) -> Self {
         let thread_id = stale.thread_id.clone();
         let first_message = FirstMessage::Unread;
-        Self { thread_id, seen: stale.seen, state, first_message, metadata: None }
+        let (metadata, short_values) = (None, None);
+        Self { thread_id, seen: stale.seen, state, first_message, metadata, short_values }
     }
 }
 
@@ -207,6 +212,9 @@ pub trait RunStateStorage: Send + Sync {
 
     /// Lets the state of a thread be derived again.
     async fn mark_stale(&self, tenant: &str, thread_key: i64) -> Result<()>;
+
+    /// Lets threads be derived again whose states are of a version that read no short values. How many: up to `limit`.
+    async fn mark_unread_stale(&self, limit: usize) -> Result<usize>;
 
     /// Keeps what was derived after the threads were seen. A thread that changed meanwhile stays stale, and keeps its metadata. A first
     /// message is kept only where the thread has no title yet.

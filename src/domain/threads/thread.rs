@@ -5,6 +5,7 @@ use super::details_filter::DetailsFilter;
 use super::run_state::{Run, Status};
 use crate::domain::clock::Micros;
 use crate::domain::error::Full;
+use crate::domain::json::filter::Filter;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{LeaseHolder, ThreadId};
 
@@ -62,6 +63,10 @@ pub struct ThreadQuery {
     pub created: TimeRange,
     pub updated: TimeRange,
     pub details: DetailsFilter,
+    /// Conditions on short values ([`is_short`](super::short_values::is_short)). A thread of which they are not known passes.
+    pub values: Vec<Filter>,
+    /// Only threads of which short values are known, or only the others.
+    pub has_known_values: Option<bool>,
     /// Any of these; empty for all.
     pub statuses: Vec<Status>,
     /// As in [`Run::status`].
@@ -82,6 +87,8 @@ impl ThreadQuery {
             created,
             updated,
             details,
+            values,
+            has_known_values,
             statuses,
             limit: _,
             offset: _,
@@ -95,6 +102,8 @@ impl ThreadQuery {
             && !details.asks_labels()
             && details.words.is_none()
             && statuses.is_empty()
+            && values.is_empty()
+            && has_known_values.is_none()
             && ids.is_none()
             && texts.iter().all(|it| it.is_none())
             && [created, updated].iter().all(|it| **it == TimeRange::default())

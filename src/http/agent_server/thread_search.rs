@@ -118,8 +118,8 @@ macro_rules! with_conditions {
             /// An object that the metadata contains: objects field by field, lists and all else as a whole.
             #[serde(borrow)]
             metadata: Option<Exact<'a>>,
-            /// An object that the values of the newest state contain, in the same way. Each thread that meets the other conditions is opened, at
-            /// most 10,000.
+            /// An object that the values of the newest state contain, in the same way. An index has texts up to 256 bytes, numbers, booleans
+            /// and null; for other values each thread that meets the other conditions is opened, at most 10,000.
             #[serde(borrow)]
             values: Option<Exact<'a>>,
             status: Option<StatusParam>,

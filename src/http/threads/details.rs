@@ -186,8 +186,8 @@ macro_rules! with_conditions {
             /// An object: threads whose metadata contains it. Objects are contained field by field, lists and all else as a whole.
             #[serde(borrow)]
             metadata: Option<Exact<'a>>,
-            /// An object: threads whose newest state contains it in its values, in the same way. Each thread that meets the other conditions is
-            /// opened, at most 10,000.
+            /// An object: threads whose newest state contains it in its values, in the same way. An index has texts up to 256 bytes, numbers,
+            /// booleans and null; for other values each thread that meets the other conditions is opened, at most 10,000.
             #[serde(borrow)]
             values: Option<Exact<'a>>,
             /// Part of the title, in small or large letters, or the beginning of the id.

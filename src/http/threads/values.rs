@@ -1,17 +1,18 @@
-//! Searches threads by the values of their newest states. No index knows values, so each candidate is opened.
+//! Searches threads by the values of their newest states. An index knows short scalars; candidates of which it does not decide are opened.
 
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt as _, stream};
-use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::decode::Json;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::LargeValues;
+use crate::domain::json::exact_json;
 use crate::domain::json::filter::Filter;
 use crate::domain::limits::LIMITS;
 use crate::domain::threads::details_filter::contained;
+use crate::domain::threads::short_values::is_short;
 use crate::domain::threads::thread::{PageFill, Thread, ThreadPage, ThreadQuery, ThreadSort};
 use crate::domain::{Error, Result};
 use crate::http::checkpoints::newest::newest_state;
@@ -41,26 +42,30 @@ impl ValuesFilter {
         self.0.is_empty()
     }
 
+    /// The conditions that the index knows.
+    fn short(&self) -> Vec<Filter> {
+        self.0.iter().filter(|it| is_short(it)).cloned().collect()
+    }
+
     /// A value that cannot be shown equals nothing.
     fn matches(&self, values: Json) -> Result<bool> {
         let Json::Object(fields) = values else { return Ok(false) };
-        let asked = fields.into_iter().filter(|(name, _)| self.asks(name));
-        let mut document = Map::new();
-        for (name, value) in asked {
-            let value = serde_json::to_value(value);
-            document.insert(name, value.map_err(|error| Error::Internal(error.to_string()))?);
-        }
-        let document = Value::Object(document);
+        let asked = fields.into_iter().filter(|(name, _)| self.asks(name)).collect();
+        let text = serde_json::to_vec(&Json::Object(asked));
+        let text = text.map_err(|error| Error::Internal(error.to_string()))?;
+        let document = exact_json::parse(VALUES, &text)?;
         Ok(self.0.iter().all(|it| it.matches(&document)))
     }
 
     fn asks(&self, name: &str) -> bool {
-        self.0.iter().any(|it| matches!(it, Filter::Field(field, _) if field.name == name))
+        // Conditions have this character in another form.
+        let is_asked = |it: &Filter| matches!(it, Filter::Field(field, _) if field.name == name);
+        name.contains('\u{fdd0}') || self.0.iter().any(is_asked)
     }
 }
 
 /// A page of the threads that meet a query and contain these values. Round trips: those of a listing; with values one for each
-/// candidate that has a checkpoint, and one for each page of candidates.
+/// page of candidates, and one for each candidate of which the index does not decide.
 ///
 /// # Errors
 /// `SearchTooWide` and `ReadTooLong` for too many candidates; else as [`Threads::list`](crate::domain::threads::service::Threads::list).
@@ -88,7 +93,8 @@ pub async fn find(
     Ok(fill.page)
 }
 
-/// How many threads meet a query and contain these values. Round trips as of [`find`].
+/// How many threads meet a query and contain these values. Round trips: one for those of which the index decides, and for the others as of
+/// [`find`].
 ///
 /// # Errors
 /// As [`find`].
@@ -104,6 +110,11 @@ pub async fn count(
     let query = ThreadQuery { sort: ThreadSort::ThreadId, ascending: true, ..query };
     let mut candidates = Candidates::of(app, caller, &query, values);
     let mut count = 0;
+    if candidates.are_all_short {
+        let known = ThreadQuery { has_known_values: Some(true), ..candidates.query.clone() };
+        count = app.threads.count(caller, known).await?;
+        candidates.query.has_known_values = Some(false);
+    }
     while let Some(matching) = candidates.next_matching().await? {
         count += matching.len() as u64;
     }
@@ -115,7 +126,10 @@ struct Candidates<'a> {
     app: &'a App,
     caller: &'a Caller,
     values: &'a ValuesFilter,
+    /// With the conditions that the index knows.
     query: ThreadQuery,
+    /// The index knows all conditions.
+    are_all_short: bool,
     is_last: bool,
     allowed: Allowed,
 }
@@ -141,8 +155,11 @@ impl Allowed {
 
 impl<'a> Candidates<'a> {
     fn of(app: &'a App, caller: &'a Caller, query: &ThreadQuery, values: &'a ValuesFilter) -> Self {
-        let query = ThreadQuery { limit: PAGE_THREADS, offset: 0, ..query.clone() };
-        Self { app, caller, values, query, is_last: false, allowed: Allowed::new() }
+        let short = values.short();
+        let are_all_short = short.len() == values.0.len();
+        let query = ThreadQuery { limit: PAGE_THREADS, offset: 0, values: short, ..query.clone() };
+        let allowed = Allowed::new();
+        Self { app, caller, values, query, are_all_short, is_last: false, allowed }
     }
 
     /// Those of the next page that match. None: no page is left.
@@ -153,14 +170,23 @@ impl<'a> Candidates<'a> {
         let page = self.app.threads.list(self.caller, self.query.clone()).await?;
         self.is_last = page.next.is_none();
         self.query.after = page.next;
-        let opened = page.threads.into_iter().filter(|it| it.checkpoint_count > 0);
+        let candidates = page.threads.into_iter().filter(|it| it.checkpoint_count > 0);
         let (app, caller, values) = (self.app, self.caller, self.values);
-        let mut opened =
-            stream::iter(opened.map(|thread| open(app, caller, values, thread))).buffered(AT_ONCE);
+        let are_all_short = self.are_all_short;
+        let look = |thread: Thread| async move {
+            if are_all_short && thread.run.has_asked_values {
+                return Ok::<_, Error>((Some(thread), false));
+            }
+            Ok((open(app, caller, values, thread).await?, true))
+        };
+        let mut looked = stream::iter(candidates.map(look)).buffered(AT_ONCE);
         let mut matching = Vec::new();
-        while let Some(found) = opened.next().await {
-            matching.extend(found?);
-            self.allowed.take(Instant::now())?;
+        while let Some(found) = looked.next().await {
+            let (thread, is_opened) = found?;
+            matching.extend(thread);
+            if is_opened {
+                self.allowed.take(Instant::now())?;
+            }
         }
         Ok(Some(matching))
     }

@@ -53,6 +53,12 @@ pub fn under(tenant: &str, json: &str) -> String {
     format!("{{{}:{json}}}", Value::from(tenant))
 }
 
+/// Two projections under different names in one.
+pub fn beside(first: &str, second: &str) -> String {
+    let inner = |it: &str| it[1..it.len() - 1].to_owned();
+    format!("{{{},{}}}", inner(first), inner(second))
+}
+
 /// A string of [`exact_json::parse`] in the form of the projection.
 pub fn escape(text: &str) -> String {
     let plain = |it: &u8| (2..0x80).contains(it);

@@ -39,11 +39,12 @@ on conflict (tenant, thread_key) do update set version = excluded.version, docum
     ttl_due = excluded.ttl_due
 returning 1";
 
-/// $1 tenant, $2 thread key, $3 the time, $4 whether it has a title. Details change nothing of the run; a thread that has lost its title gets
+/// $1 tenant, $2 thread key, $3 the time, $4 whether it has a title. Details change nothing of the run and of the values; a thread that has lost its title gets
 /// one when it is derived again.
 const TOUCH: &str = "
 update threads set updated_at = case when $3 > updated_at then $3 else updated_at + 1 end,
     run_of = case when not is_stale then case when $3 > updated_at then $3 else updated_at + 1 end else run_of end,
+    values_of = case when is_stale or values_of <> run_of then values_of when $3 > updated_at then $3 else updated_at + 1 end,
     is_stale = is_stale or ($4 = 0 and title_misses < 0),
     title_misses = case when $4 <> 0 then -1 when title_misses < 0 then 0 else title_misses end
 where tenant = $1 and thread_key = $2";

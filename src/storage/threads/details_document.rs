@@ -14,7 +14,7 @@ use crate::domain::{Error, Result};
 use crate::storage::content::documents::{open_document, seal_document};
 use crate::storage::db::sql_row::SqlValue;
 use crate::storage::sessions::rows::Rows;
-use crate::storage::store::projection::project;
+use crate::storage::store::projection::{beside, project};
 
 /// What the sealed column holds.
 #[derive(Serialize, Deserialize)]
@@ -27,6 +27,8 @@ struct Document<'a> {
     from_checkpoints: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     ttl: Option<TtlOf>,
+    #[serde(borrow, skip_serializing_if = "Option::is_none", default)]
+    short_values: Option<&'a RawValue>,
     #[serde(borrow)]
     metadata: &'a RawValue,
 }
@@ -64,6 +66,12 @@ impl DetailsRow {
         if secret.cipher().is_none() {
             let parsed = exact_json::parse("metadata", details.all_metadata()?.as_bytes())?;
             (row.projection, row.has_marks) = project(tenant, &parsed);
+            if let Some(values) = &details.short_values {
+                let parsed = exact_json::parse("values", values.as_bytes())?;
+                let (projection, has_marks) = project(&values_of(tenant), &parsed);
+                row.projection = beside(&row.projection, &projection);
+                row.has_marks |= has_marks;
+            }
             row.title_folded = details.shown_title().map(|it| folded(&it.0)).unwrap_or_default();
         }
         Ok(row)
@@ -112,6 +120,11 @@ impl DetailsRow {
     }
 }
 
+/// The name beside the tenant's under which a projection has short values. No tenant has a point in its name.
+pub fn values_of(tenant: &str) -> String {
+    format!("{tenant}.values")
+}
+
 /// Binds the details to the scope. Copies of one owner share it, and what they copied.
 pub fn details_at<R>(scope_id: i64, act: impl FnOnce(AssociatedData<'_>) -> R) -> R {
     act(AssociatedData { scope_id, noun: "thread details", row: &[] })
@@ -121,8 +134,9 @@ fn seal(secret: &TenantSecret, scope_id: i64, details: &Details) -> Result<Vec<u
     let metadata = raw(&details.metadata)?;
     let from_checkpoints = details.from_checkpoints.as_deref().map(raw).transpose()?;
     let (title, first_message) = (details.title.clone(), details.first_message.clone());
+    let short_values = details.short_values.as_deref().map(raw).transpose()?;
     let ttl = details.ttl.clone();
-    let document = Document { title, first_message, from_checkpoints, ttl, metadata };
+    let document = Document { title, first_message, from_checkpoints, ttl, short_values, metadata };
     let json = serde_json::to_vec(&document).map_err(|_| damaged())?;
     Ok(details_at(scope_id, |aad| seal_document(secret, aad, &json)).to_vec())
 }
@@ -141,11 +155,11 @@ pub fn open(
 ) -> Result<Details> {
     let json = details_at(scope_id, |aad| open_document(secret, aad, document))?;
     let document: Document<'_> = serde_json::from_slice(&json).map_err(|_| damaged())?;
-    let Document { title, first_message, from_checkpoints, ttl, metadata } = document;
-    let [metadata, from_checkpoints] =
-        [Some(metadata), from_checkpoints].map(|it| it.map(|it| it.get().to_owned()));
-    let metadata = metadata.unwrap_or_default();
-    Ok(Details { version, title, metadata, ttl, first_message, from_checkpoints })
+    let Document { title, first_message, from_checkpoints, ttl, short_values, metadata } = document;
+    let [from_checkpoints, short_values] =
+        [from_checkpoints, short_values].map(|it| it.map(|it| it.get().to_owned()));
+    let metadata = metadata.get().to_owned();
+    Ok(Details { version, title, metadata, ttl, first_message, from_checkpoints, short_values })
 }
 
 fn damaged() -> Error {

@@ -30,12 +30,13 @@ with d as materialized (
     select cast($2 as text) as tenant, cast(j.value ->> 0 as bigint) as thread_key, j.value ->> 1 as thread_id,
         cast(j.value ->> 2 as bigint) as updated_at, cast(j.value ->> 3 as bigint) as checkpoint_count,
         cast(j.value ->> 4 as bigint) as size_bytes, cast(j.value ->> 5 as integer) as state,
-        cast(j.value ->> 6 as integer) as misses
+        cast(j.value ->> 6 as integer) as misses, cast(j.value ->> 7 as integer) as has_values
     {from_each}
 ), f as materialized (select d.* from d {free})
 update threads set run_state = f.state,
     run_at = case when f.updated_at > run_of and f.updated_at > run_at then f.updated_at else run_at end,
     run_of = f.updated_at,
+    values_of = case when f.has_values > 0 then f.updated_at else f.has_values end,
     title_misses = case when f.misses < 0 then -1 when title_misses < 0 then title_misses else title_misses + f.misses end,
     is_stale = not (threads.updated_at = f.updated_at and threads.checkpoint_count = f.checkpoint_count
         and threads.size_bytes = f.size_bytes)
@@ -45,6 +46,12 @@ where threads.tenant = f.tenant and threads.thread_id = f.thread_id and threads.
     and (f.updated_at > run_of or (threads.updated_at = f.updated_at and threads.checkpoint_count = f.checkpoint_count
         and threads.size_bytes = f.size_bytes))
 returning threads.thread_key";
+
+/// $1 limit. Short values of these were never read.
+const MARK_UNREAD: &str = "
+update threads set is_stale = true where (tenant, thread_id) in (
+    select tenant, thread_id from threads where values_of <> run_of and values_of = 0 and not is_stale and {shown} limit $1 {skip_locked})
+returning 1";
 
 /// Rows that nobody else writes to.
 const FREE: &str = "{probe} {skip_locked}";
@@ -125,7 +132,16 @@ impl<T: SessionEngine> RunStateStorage for T {
         self.write_rows(tenant, &self.dialect().fill(text), &binds).await.map(drop)
     }
 
-    /// One round trip; one more for each thread that is being written to, and five where there are first messages or metadata.
+    /// One round trip.
+    async fn mark_unread_stale(&self, limit: usize) -> Result<usize> {
+        let mut access = self.begin_write().await?;
+        let text = self.dialect().fill(&MARK_UNREAD.replace("{shown}", SHOWN));
+        let marked = access.rows(&text, &[limit_value(limit)]).await?;
+        access.end().await?;
+        Ok(marked.len())
+    }
+
+    /// One round trip; one more for each thread that is being written to; one for details, and five more where those change.
     async fn put_run_states(&self, tenant: &str, derived: &[Derived]) -> Result<()> {
         let details = put_derived_details(self, tenant, derived).await?;
         let derived: Vec<&Derived> =
@@ -134,7 +150,7 @@ impl<T: SessionEngine> RunStateStorage for T {
         let among = |free: &str| PUT.replace("{free}", free).replace("{probe}", &probe);
         let statement = PutDerived { free: among(FREE), any: among("") };
         let row = |it: &&Derived| {
-            let Derived { thread_id, seen, state, first_message, .. } = it;
+            let Derived { thread_id, seen, state, first_message, short_values, .. } = it;
             let SeenThread { thread_key, updated_at, checkpoint_count, size_bytes } = *seen;
             let misses = match first_message {
                 FirstMessage::Unread => 0,
@@ -142,6 +158,10 @@ impl<T: SessionEngine> RunStateStorage for T {
                 FirstMessage::Found(_) => -i64::from(details.titled.contains(&thread_key)),
             };
             let state = state.number();
+            let has_values = match short_values {
+                None => -1,
+                Some(_) => i64::from(details.kept_values.contains(&thread_key)),
+            };
             let seen = json!([
                 thread_key,
                 thread_id,
@@ -149,7 +169,8 @@ impl<T: SessionEngine> RunStateStorage for T {
                 checkpoint_count,
                 size_bytes,
                 state,
-                misses
+                misses,
+                has_values
             ]);
             (thread_key, seen)
         };

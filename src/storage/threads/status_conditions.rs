@@ -50,6 +50,9 @@ fn parts(status: Status, busy_since: &str, now: &str) -> Vec<String> {
     }
 }
 
+/// Whether the short values of a thread are known, and of its newest state.
+pub const KNOWS_VALUES: &str = "(not is_stale and values_of = run_of)";
+
 /// The place of a thread's status in the order of their names.
 pub fn place(busy_since: &str, now: &str) -> String {
     // Rows of an answer have no holder, and without one there is no end.

@@ -4205,7 +4205,7 @@ export interface components {
             value_bytes_max: number;
             /**
              * Format: int64
-             * @description Threads that one search or count by values opens.
+             * @description Threads that one search or count by values opens, where the index of short values does not decide.
              */
             value_candidates_max: number;
             /**

@@ -13,20 +13,34 @@ use crate::domain::threads::details_filter::is_label;
 use crate::domain::threads::thread::ThreadQuery;
 use crate::storage::postgres::NOW;
 use crate::storage::store::postgres::filter::{Bind, Condition, MARKED};
+use crate::storage::threads::details_document::values_of;
 use crate::storage::threads::order::PageOrder;
 use crate::storage::threads::search::Ask;
-use crate::storage::threads::status_conditions;
+use crate::storage::threads::status_conditions::{self, KNOWS_VALUES};
 use crate::storage::threads::thread_filter::{ThreadFilter, end};
 
 pub(super) const COLUMNS: &str = "thread_id, created_at, updated_at, last_step, checkpoint_count, size_bytes, \
      generation, owner, graph_id, assistant_id, user_id, thread_key, scope_id, mac, run_state, run_at, is_stale, lease_expires_at, \
      title_misses";
 
+/// What a page has of each thread besides: whether it has the short values that are asked for, and whether the index has too many rows.
+pub(super) const ASKED: &str = "has_asked_values, is_wide";
+
 /// The number of the first bind of a condition on details.
 const FIRST_FILTER_BIND: usize = 24;
 
 /// The bind of [`ThreadQuery::busy_since`].
 const BUSY_SINCE: &str = "$22";
+
+/// Which conditions on details find the rows; the others are held against what was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FoundBy {
+    Metadata,
+    /// Threads whose values are not known are looked at besides.
+    Values,
+    /// A part of a title, or the beginning of an id.
+    Words,
+}
 
 /// The conditions of one statement, and the texts made of them. Only fixed fragments enter a text; every value is bound.
 pub(super) struct Conditions<'a> {
@@ -41,8 +55,9 @@ pub(super) struct Conditions<'a> {
     reads_details: bool,
     /// The index of details is known to have too many rows.
     is_wide: bool,
-    /// A part of a title finds the rows, or the beginning of an id.
-    is_by_words: bool,
+    found_by: FoundBy,
+    /// Whether a row that was found has the short values that are asked for.
+    has_values: String,
     /// Holds where a statement cannot decide about a thread; empty where it always can.
     uncertain: String,
     binds: Vec<Bind>,
@@ -59,21 +74,29 @@ impl<'a> Conditions<'a> {
             indexed: String::new(),
             reads_details: false,
             is_wide,
-            is_by_words: false,
+            found_by: FoundBy::Metadata,
+            has_values: "false".into(),
             uncertain: String::new(),
             binds: Vec::new(),
             order: PageOrder { query, time_bind: "$6", id_bind: "$7" },
         };
         if is_sealed {
+            if query.has_known_values == Some(true) {
+                it.text += " and false";
+            }
             return it;
         }
-        it.reads_details = !query.details.is_empty();
+        it.reads_details = !query.details.is_empty() || !query.values.is_empty();
         if !query.details.metadata.is_empty() {
             it.add_metadata(tenant, &query.details.metadata);
         }
+        if !query.values.is_empty() {
+            it.add_values(tenant, &query.values);
+        }
         if query.details.words.is_some() {
-            it.is_by_words = it.indexed.is_empty();
-            if !it.is_by_words {
+            if it.indexed.is_empty() {
+                it.found_by = FoundBy::Words;
+            } else {
                 it.text += " and (strpos(i.title_folded, $19) > 0 or starts_with(thread_id, $20))";
             }
         }
@@ -115,6 +138,24 @@ impl<'a> Conditions<'a> {
             self.text += &format!(" and ({set} or {hidden}{said})");
         }
         self.uncertain = format!("({})", self.uncertain);
+    }
+
+    /// A thread of which they are not known passes.
+    fn add_values(&mut self, tenant: &str, all: &[Filter]) {
+        let first = FIRST_FILTER_BIND + self.binds.len();
+        let condition = Condition::new(&values_of(tenant), &Filter::All(all.to_vec()), first);
+        let have = condition.text.replace("p.d", "p.v");
+        self.binds.extend(condition.binds);
+        self.text += &format!(" and (not {KNOWS_VALUES} or {have})");
+        self.has_values = format!("({KNOWS_VALUES} and not coalesce(i.has_marks, false))");
+        if let Some(are_known) = self.query.has_known_values {
+            let not = if are_known { "" } else { "not " };
+            self.text += &format!(" and {not}{}", self.has_values);
+        }
+        if self.indexed.is_empty() {
+            self.found_by = FoundBy::Values;
+            self.indexed = condition.indexed;
+        }
     }
 
     /// Whether the statement has decided about a row.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::conditions::{COLUMNS, Conditions};
+use super::conditions::{ASKED, COLUMNS, Conditions};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -104,7 +104,7 @@ impl ThreadPages for PostgresStorage {
         let is_wide = self.wide_metadata.has(&caller.tenant, ask.query);
         let conditions = Conditions::new(&caller.tenant, ask, is_sealed(secret), is_wide);
         let Some(page) = conditions.page(&filter.ways()) else { return Ok(FoundPage::default()) };
-        let columns = format!("{COLUMNS}, is_wide");
+        let columns = format!("{COLUMNS}, {ASKED}");
         let text = with_details(&columns, &page, PROBE_DETAILS, &conditions.order());
         let query = conditions.bind(&caller.tenant, filter, &text);
         let rows = query.fetch_all(&mut *self.searches.get(&caller.tenant).await?).await?;
@@ -134,7 +134,7 @@ impl ThreadPages for PostgresStorage {
         }
         let filter = ThreadFilter::by(caller, Action::Read);
         let ask = Ask { query, only_uncertain: false };
-        let conditions = Conditions::new(&caller.tenant, ask, false, false);
+        let conditions = Conditions::new(&caller.tenant, ask, is_sealed(secret), false);
         let Some(text) = conditions.count(&filter.ways()) else {
             return Ok(Some(Counted::default()));
         };
@@ -181,6 +181,7 @@ fn read_found(
             is_stale: row.get("is_stale"),
             lease_expires_at: row.get("lease_expires_at"),
             title_misses: row.get::<i16, _>("title_misses").into(),
+            has_asked_values: row.try_get("has_asked_values").unwrap_or(false),
         }
         .read(),
     };

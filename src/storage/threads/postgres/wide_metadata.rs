@@ -1,4 +1,4 @@
-//! Remembers which metadata has so many matches that threads are walked in their order.
+//! Remembers which metadata and values have so many matches that threads are walked in their order.
 
 use std::time::Duration;
 
@@ -11,8 +11,14 @@ use crate::domain::threads::thread::ThreadQuery;
 const WIDE_FOR: Duration = Duration::from_mins(1);
 const WIDE_MAX: u64 = 10_000;
 
-/// Metadata that lately had more matches than are found by the index: tenant and conditions.
-pub(in crate::storage) struct WideMetadata(Cache<(String, Vec<Filter>), ()>);
+/// Metadata and values that lately had more matches than are found by the index: tenant and conditions.
+pub(in crate::storage) struct WideMetadata(Cache<Key, ()>);
+
+type Key = (String, [Vec<Filter>; 2]);
+
+fn key(tenant: &str, query: &ThreadQuery) -> Key {
+    (tenant.to_owned(), [query.details.metadata.clone(), query.values.clone()])
+}
 
 impl Default for WideMetadata {
     fn default() -> Self {
@@ -22,10 +28,10 @@ impl Default for WideMetadata {
 
 impl WideMetadata {
     pub(super) fn has(&self, tenant: &str, query: &ThreadQuery) -> bool {
-        self.0.contains_key(&(tenant.to_owned(), query.details.metadata.clone()))
+        self.0.contains_key(&key(tenant, query))
     }
 
     pub(super) fn learn(&self, tenant: &str, query: &ThreadQuery) {
-        self.0.insert((tenant.to_owned(), query.details.metadata.clone()), ());
+        self.0.insert(key(tenant, query), ());
     }
 }

@@ -12,9 +12,10 @@ use crate::domain::threads::run_state::{RunState, Status};
 use crate::domain::threads::thread::{ThreadQuery, ThreadSort};
 use crate::domain::tokens::grants::Action;
 use crate::storage::sqlite::rows::{ids_json, prefixes_json};
+use crate::storage::threads::details_document::values_of;
 use crate::storage::threads::order::PageOrder;
 use crate::storage::threads::search::{Ask, is_sealed};
-use crate::storage::threads::status_conditions;
+use crate::storage::threads::status_conditions::{self, KNOWS_VALUES};
 use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way, is_of_shown_thread};
 
 /// The bind of [`ThreadQuery::busy_since`].
@@ -45,6 +46,10 @@ const NARROW_ROWS: u32 = 2_000;
 const DETAILS: &str = " cross join (select tenant as of_tenant, thread_key as details_key, has_marks, projection from thread_details) i
     on i.of_tenant = threads.tenant and i.details_key = threads.thread_key";
 
+/// The same, of a thread that may have none.
+const ANY_DETAILS: &str = " left join (select tenant as of_tenant, thread_key as details_key, has_marks, projection from thread_details) i
+    on i.of_tenant = threads.tenant and i.details_key = threads.thread_key";
+
 /// The statement decides about no row.
 const UNDECIDED: &str = "1";
 
@@ -66,6 +71,11 @@ pub(super) struct Statement<'a> {
     /// The folded text that a title has in it, and what an id begins with.
     words: Option<(&'a str, &'a str)>,
     metadata: MetadataConditions,
+    /// Conditions on short values, behind ` and `; empty for none.
+    values: String,
+    value_binds: Vec<String>,
+    /// Whether a row has the short values that are asked for; else that is to be checked.
+    has_values: String,
     /// Holds where the statement cannot decide about a row; empty where it always can.
     uncertain: String,
     only_uncertain: bool,
@@ -99,6 +109,8 @@ impl<'a> Statement<'a> {
             Some(column) => page_order.by(column),
             None => page_order.by(&status_conditions::place(BUSY_SINCE, NOW)),
         };
+        let first_bind = FIRST_METADATA_BIND + metadata.binds.len();
+        let (values, value_binds, has_values) = values(caller, query, is_sealed, first_bind);
         let is_by_time = matches!(query.sort, ThreadSort::Created | ThreadSort::Updated);
         let states = status_conditions::by_states(&query.statuses, BUSY_SINCE, NOW);
         Self {
@@ -108,6 +120,9 @@ impl<'a> Statement<'a> {
             words: words.map(|it| (it.folded.as_str(), it.text.as_str())),
             uncertain: uncertain.to_owned(),
             metadata,
+            values,
+            value_binds,
+            has_values,
             only_uncertain: ask.only_uncertain,
             page_order,
             states: states.filter(|_| is_by_time),
@@ -125,9 +140,9 @@ impl<'a> Statement<'a> {
         let conditions = self.conditions();
         let part = |source: Source| {
             let Source { from, guard, after, order } = source;
-            let details = if self.metadata.text.is_empty() { "" } else { DETAILS };
+            let (details, has_values) = (self.details(), &self.has_values);
             format!(
-                "select * from (select {COLUMNS}, {certain} as is_certain from {from}{details}
+                "select * from (select {COLUMNS}, {certain} as is_certain, {has_values} as has_asked_values from {from}{details}
                  where threads.tenant = $1 and {SHOWN}{guard}{after}{conditions} order by {order} limit $8 + $21)"
             )
         };
@@ -157,12 +172,21 @@ impl<'a> Statement<'a> {
                 is_of_shown_thread("thread_key")
             );
         }
-        let details = if self.metadata.text.is_empty() { "" } else { DETAILS };
+        let details = self.details();
         format!(
             "select {counts} from threads{details} where threads.tenant = $1 and {SHOWN}{}
                 and $8 is not null and $21 is not null",
             self.conditions()
         )
+    }
+
+    /// What joins details, where conditions look at them.
+    fn details(&self) -> &'static str {
+        match (self.metadata.text.is_empty(), self.values.is_empty()) {
+            (true, true) => "",
+            (true, false) => ANY_DETAILS,
+            (false, _) => DETAILS,
+        }
     }
 
     fn conditions(&self) -> String {
@@ -176,9 +200,10 @@ impl<'a> Statement<'a> {
             uncertain if self.only_uncertain => format!(" and {uncertain}"),
             _ => String::new(),
         };
+        let values = &self.values;
         // Each statement has the same binds.
         format!(
-            "{CONDITIONS}{status}{way}{metadata}{only} and {BUSY_SINCE} is not null and ($2 is null or $2 is not null)
+            "{CONDITIONS}{status}{way}{metadata}{values}{only} and {BUSY_SINCE} is not null and ($2 is null or $2 is not null)
                 and ($3 is null or $3 is not null)"
         )
     }
@@ -292,8 +317,40 @@ impl<'a> Statement<'a> {
             .bind(self.words.map(|it| it.1))
             .bind(query.busy_since)
             .bind(i64::try_from(query.offset).unwrap_or(i64::MAX));
-        self.metadata.binds.iter().fold(bound, Query::bind)
+        self.metadata.binds.iter().chain(&self.value_binds).fold(bound, Query::bind)
     }
+}
+
+/// Conditions on short values, their binds, and whether a row that meets them is known to have the values. `first` is the number of the
+/// first bind.
+fn values(
+    caller: &Caller,
+    query: &ThreadQuery,
+    is_sealed: bool,
+    first: usize,
+) -> (String, Vec<String>, String) {
+    let none = "0".to_owned();
+    match query.has_known_values {
+        Some(true) if is_sealed => return (" and 0".into(), Vec::new(), none),
+        _ if is_sealed || query.values.is_empty() => return (String::new(), Vec::new(), none),
+        _ => {}
+    }
+    let asked = MetadataConditions::new(&values_of(&caller.tenant), &query.values, first);
+    let mut text = String::new();
+    if !asked.text.is_empty() {
+        let have = format!("(i.details_key is not null and {})", asked.text);
+        text = format!(" and (not {KNOWS_VALUES} or {have})");
+    }
+    // Where nothing was kept of a thread, nothing is asked of it.
+    let has_values = format!("({KNOWS_VALUES} and not coalesce({}, 0))", asked.uncertain);
+    match query.has_known_values {
+        Some(true) => text += &format!(" and {has_values}"),
+        Some(false) => text += &format!(" and not {has_values}"),
+        // It joins the details.
+        None if text.is_empty() => text = " and (1 or i.has_marks)".into(),
+        None => {}
+    }
+    (text, asked.binds, has_values)
 }
 
 /// Threads with a status: those that are idle by the primary key, the others by the indexes of rare states.

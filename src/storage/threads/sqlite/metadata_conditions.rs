@@ -1,4 +1,4 @@
-//! Turns conditions on the metadata of threads into SQL on the projection of their details. The projection is the JSON text that
+//! Turns conditions on the metadata of threads, or on their short values, into SQL on the projection of their details. The projection is the JSON text that
 //! `serde_json` wrote, so the text of a value tells whether two values are equal. Numbers can be written in several ways: of those with a
 //! point or an exponent the document decides.
 
@@ -20,7 +20,7 @@ pub struct MetadataConditions {
 }
 
 impl MetadataConditions {
-    /// `first` is the number of the first bind.
+    /// `first` is the number of the first bind; `tenant` the name under which the projection has what is asked.
     pub fn new(tenant: &str, metadata: &[Filter], first: usize) -> Self {
         let mut it = Self::default();
         let (mut matches, mut decided_by_document) = (Vec::new(), Vec::new());

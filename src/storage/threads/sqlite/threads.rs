@@ -62,7 +62,7 @@ impl ThreadPages for SqliteStorage {
         ask: Ask<'_>,
     ) -> Result<FoundPage> {
         let statement = Statement::new(caller, secret, ask);
-        let columns = format!("{COLUMNS}, is_certain");
+        let columns = format!("{COLUMNS}, is_certain, has_asked_values");
         let text = with_details(&columns, &statement.page(), PROBE_DETAILS, statement.order());
         let mut reader = self.connections.begin_search(&caller.tenant).await?;
         let rows = statement.bind(text).fetch_all(&mut *reader).await?;
@@ -137,6 +137,7 @@ fn read(
             is_stale: row.try_get("is_stale")?,
             lease_expires_at: row.try_get("lease_expires_at")?,
             title_misses: row.try_get("title_misses")?,
+            has_asked_values: row.try_get("has_asked_values").unwrap_or(false),
         }
         .read(),
     };

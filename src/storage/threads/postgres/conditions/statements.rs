@@ -1,10 +1,10 @@
 //! Puts the statements together: where rows come from, in which order, and how many there are.
 
-use super::{BUSY_SINCE, COLUMNS, Conditions};
+use super::{ASKED, BUSY_SINCE, COLUMNS, Conditions, FoundBy};
 use crate::domain::threads::run_state::Status;
 use crate::domain::threads::thread::ThreadSort;
 use crate::storage::postgres::{NOW, TENANT_IN_INDEX};
-use crate::storage::threads::status_conditions;
+use crate::storage::threads::status_conditions::{self, KNOWS_VALUES};
 use crate::storage::threads::thread_filter::{SHOWN, Way, is_of_shown_thread};
 
 /// Matches in the index of details up to which they are found by it. Of more, threads are walked in their order.
@@ -27,11 +27,14 @@ const ALL_DETAILS: &str =
 const WITH_DETAILS: &str = "threads left join lateral (
         select i.has_marks, i.projection, i.title_folded from thread_details i
         where i.tenant = threads.tenant and i.thread_key = threads.thread_key limit 1) i on true
-    cross join lateral (select i.projection -> $1 as d) p";
+    cross join lateral (select i.projection -> $1 as d, i.projection -> ($1 || '.values') as v) p";
+
+/// Threads whose short values are not known, beside those that the index finds. They are few.
+const UNKNOWN: [&str; 2] = ["is_stale", "not is_stale and values_of <> run_of"];
 
 /// Where the rows of a statement come from.
 struct Source {
-    /// A table expression with `threads`, its details `i` and their projection `p.d`.
+    /// A table expression with `threads`, its details `i` and their projections: `p.d` of metadata, `p.v` of short values.
     from: String,
     /// When it is asked, and what else it needs of a row; begins with `and` where there is something.
     guard: String,
@@ -65,28 +68,46 @@ impl Source {
         let from = format!(
             "{details} cross join lateral (select x.* from threads x
                 where x.thread_key = i.details_key and x.{TENANT_IN_INDEX} = $1 limit 1) threads
-             cross join lateral (select i.projection -> $1 as d) p"
+             cross join lateral (select i.projection -> $1 as d, i.projection -> ($1 || '.values') as v) p"
         );
         Self { is_walk: false, ..Self::walk(&from, "") }
     }
 }
 
 impl Conditions<'_> {
+    /// Threads that the index of details finds, and those of which it may not say what is asked for.
+    fn found(&self, guard: &str) -> Vec<Source> {
+        let found = Source::with_thread(&self.in_index(guard));
+        if self.found_by != FoundBy::Values {
+            return vec![found];
+        }
+        let known = format!(" and {KNOWS_VALUES}");
+        let unknown = UNKNOWN.map(|it| {
+            // In a table expression of its own: a plan would go through all threads in the order that is asked for. An index has those
+            // that are shown.
+            let threads = format!(
+                "(select x.* from threads x where x.{TENANT_IN_INDEX} = $1 and {SHOWN} and {it} offset 0) threads"
+            );
+            let from = WITH_DETAILS.replacen("threads", &threads, 1);
+            Source { is_walk: false, ..Source::walk(&from, &format!(" and {guard}")) }
+        });
+        [Source { guard: known, ..found }].into_iter().chain(unknown).collect()
+    }
+
     /// A plan is made without the values, so the statement looks how many rows the index has, and runs one branch of two.
     fn sources(&self) -> Vec<Source> {
         if !self.reads_details {
             return self.walks("threads", "");
         }
-        if self.is_by_words {
+        if self.found_by == FoundBy::Words {
             let by_id = Source { is_walk: false, ..Source::walk(WITH_DETAILS, BY_ID) };
             return vec![Source::with_thread(BY_TITLE), by_id];
         }
         if self.indexed.is_empty() || self.is_wide {
             return self.walks(WITH_DETAILS, "");
         }
-        let found = self.in_index("not (select so from wide)");
         let mut sources = self.walks(WITH_DETAILS, " and (select so from wide)");
-        sources.push(Source::with_thread(&found));
+        sources.extend(self.found("not (select so from wide)"));
         sources
     }
 
@@ -126,10 +147,10 @@ impl Conditions<'_> {
 
     /// All matches are wanted, so none is passed over on a walk.
     fn sources_of_all(&self) -> Vec<Source> {
-        if self.is_by_words || self.indexed.is_empty() {
+        if self.found_by == FoundBy::Words || self.indexed.is_empty() {
             return self.sources();
         }
-        vec![Source::with_thread(&self.in_index("true"))]
+        self.found("true")
     }
 
     /// Details `i` that the index finds. Its entries are the tenant's own.
@@ -163,7 +184,8 @@ impl Conditions<'_> {
         } else {
             (String::new(), "false")
         };
-        let columns = format!("{COLUMNS}, {width} as is_wide");
+        let columns =
+            format!("{COLUMNS}, {} as has_asked_values, {width} as is_wide", self.has_values);
         let pages = self.parts(&self.sources(), ways, &columns, end);
         match (ways, &pages[..]) {
             (_, []) => None,
@@ -171,7 +193,7 @@ impl Conditions<'_> {
                 Some(format!("{with}select * from ({page}) page {order}"))
             }
             // Sources of walks have no thread in common.
-            ([Way::Everything | Way::Owner | Way::Exact], _) if !self.is_by_words => {
+            ([Way::Everything | Way::Owner | Way::Exact], _) if self.found_by != FoundBy::Words => {
                 let all = pages.join(") union all (");
                 Some(format!("{with}select * from (({all})) pages {order}"))
             }
@@ -179,7 +201,7 @@ impl Conditions<'_> {
             _ => {
                 let all = pages.join(") union all (");
                 Some(format!(
-                    "{with}select * from (select distinct {COLUMNS}, is_wide from (({all})) pages) pages {order}"
+                    "{with}select * from (select distinct {COLUMNS}, {ASKED} from (({all})) pages) pages {order}"
                 ))
             }
         }
