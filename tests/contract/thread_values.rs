@@ -8,6 +8,7 @@ use threadkeep::domain::checkpoints::run_states::{DerivedRunStates, RunStateSwee
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::threads::details::{Change, UpdateThread};
 use threadkeep::domain::threads::details_filter::contained;
+use threadkeep::domain::threads::run_state::Status;
 use threadkeep::domain::threads::service::Threads;
 use threadkeep::domain::threads::short_values::is_short;
 use threadkeep::domain::threads::thread::{ThreadQuery, ThreadSort};
@@ -39,8 +40,15 @@ async fn put(h: &Harness, thread: &str, number: usize, values: &Json) {
     h.commit(commit(thread, vec![put.op()])).await.unwrap();
 }
 
+/// Those that changed are derived before threads are searched by their states.
+async fn derive(threads: &Threads) {
+    let query = ThreadQuery { statuses: vec![Status::Idle], ..ThreadQuery::default() };
+    threads.count(&tenant(), query).await.unwrap();
+}
+
 /// Threads that are known to have the values, and those that may have them. A count agrees with both.
 async fn found(threads: &Threads, wanted: &Json) -> [Vec<String>; 2] {
+    derive(threads).await;
     let page = threads.list(&tenant(), asking(wanted)).await.unwrap();
     let ids = |are_known: bool| {
         let found = page.threads.iter().filter(|it| it.run.has_asked_values == are_known);
@@ -136,11 +144,26 @@ pub async fn threads_whose_values_are_not_known_are_never_left_out(h: Harness) {
         [vec![], vec!["delta".to_owned(), "many".into(), "root".into()]]
     );
     assert_eq!(found(&threads, &json!({"topic": "Oslo"})).await[0], ["known"]);
+    // Details that do not open keep nobody else from being derived.
+    put(&h, "damaged", 1, &json!({"topic": "Oslo"})).await;
+    put(&h, "other", 1, &json!({"topic": "Oslo"})).await;
+    assert_eq!(found(&threads, &json!({"topic": "Oslo"})).await[0], ["damaged", "known", "other"]);
+    let key = "(select thread_key from threads where thread_id = 'damaged')";
+    h.sql(&format!(
+        "update thread_details set document = substr(document, 2) where thread_key = {key}"
+    ))
+    .await;
+    h.sql("update threads set is_stale = 1 <> 0").await;
+    let other = ThreadQuery { prefix: Some("other".into()), ..asking(&json!({"topic": "Oslo"})) };
+    derive(&threads).await;
+    let page = threads.list(&tenant(), other).await.unwrap();
+    assert!(page.threads[0].run.has_asked_values);
+    h.sql(&format!("delete from thread_details where thread_key = {key}")).await;
     // What tasks wrote to a channel is no value yet; of a delta channel it is.
     let writes = Writes::new(&id(1), "00000000-0000-0000-0000-000000000000");
     let writes = writes.write_value(0, "topic", value("json", "\"Rome\""));
     h.commit(commit("known", vec![writes.op()])).await.unwrap();
-    assert_eq!(found(&threads, &json!({"topic": "Oslo"})).await[0], ["known"]);
+    assert_eq!(found(&threads, &json!({"topic": "Oslo"})).await[0], ["known", "other"]);
 }
 
 pub async fn details_change_nothing_of_what_is_known(h: Harness) {
@@ -252,6 +275,7 @@ pub async fn many_matches_are_walked_and_counted(h: Harness) {
         let kind = if number % 700 == 0 { "rare" } else { "many" };
         put(&h, &format!("{number:04}"), 1, &json!({"kind": kind, "all": true})).await;
     }
+    derive(&threads).await;
     for (wanted, expected) in [(json!({"all": true}), MANY), (json!({"kind": "rare"}), 3)] {
         // The second time it is known that there are many.
         for _ in 0..2 {

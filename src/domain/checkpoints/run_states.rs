@@ -1,5 +1,5 @@
-//! Derives the states, first messages and short values of threads from their newest checkpoints: before they are shown, before threads are searched by
-//! them, and in the background.
+//! Derives the states, first messages and short values of threads from their newest checkpoints: before they are shown, before threads
+//! are searched by them, and in the background.
 
 use std::ops::Bound;
 use std::sync::Arc;

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::derived_rows::ROW_OF_ID;
 use super::details_document::{DetailsRow, open};
 use crate::content::keys::TenantSecret;
-use crate::domain::Result;
 use crate::domain::threads::details::{Details, NO_METADATA};
 use crate::domain::threads::run_state::{Derived, FirstMessage, SeenThread};
+use crate::domain::{Error, Result};
 use crate::storage::db::access::{SqlRow, SqlValue};
 use crate::storage::sessions::SessionEngine;
 use crate::storage::sessions::rows::{Rows, bytes, number};
@@ -40,6 +40,8 @@ pub struct PutDetails {
     pub kept_values: HashSet<i64>,
     /// Others write to them, so that their metadata was not kept: they are to stay stale.
     pub left: HashSet<i64>,
+    /// Their details do not open, so that nothing is kept of them.
+    pub damaged: HashSet<i64>,
 }
 
 impl PutDetails {
@@ -59,7 +61,7 @@ impl PutDetails {
 /// for the changes; none where nothing was derived.
 ///
 /// # Errors
-/// `Integrity` for details that do not open; a database that cannot be written.
+/// A database that cannot be written.
 pub async fn put_derived_details(
     engine: &impl SessionEngine,
     tenant: &str,
@@ -87,9 +89,11 @@ pub async fn put_derived_details(
     let mut changing = HashMap::new();
     for it in found {
         // A commit since then makes the row of the thread refuse what was derived before it.
-        match stored.changed(secret, it, None)? {
-            None => done.add(it, true),
-            Some(_) => drop(changing.insert(it.seen.thread_key, it)),
+        match stored.changed(secret, it, None) {
+            Ok(None) => done.add(it, true),
+            Ok(Some(_)) => drop(changing.insert(it.seen.thread_key, it)),
+            Err(Error::Integrity(_)) => drop(done.damaged.insert(it.seen.thread_key)),
+            Err(error) => return Err(error),
         }
     }
     if !changing.is_empty() {
@@ -172,6 +176,7 @@ fn binds(tenant: &str, threads: &[&Derived]) -> [SqlValue; 2] {
         threads.iter().map(|it| json!([it.seen.thread_key, it.thread_id])).collect();
     [json!(threads).to_string().as_str().into(), tenant.into()]
 }
+
 /// `now`: the thread as it is. What was derived of a checkpoint that may not be the newest is not taken: the thread is derived again.
 fn with_derived(
     mut details: Details,

@@ -39,8 +39,8 @@ on conflict (tenant, thread_key) do update set version = excluded.version, docum
     ttl_due = excluded.ttl_due
 returning 1";
 
-/// $1 tenant, $2 thread key, $3 the time, $4 whether it has a title. Details change nothing of the run and of the values; a thread that has lost its title gets
-/// one when it is derived again.
+/// $1 tenant, $2 thread key, $3 the time, $4 whether it has a title. Details change nothing of the run and of the values; a thread
+/// that has lost its title gets one when it is derived again.
 const TOUCH: &str = "
 update threads set updated_at = case when $3 > updated_at then $3 else updated_at + 1 end,
     run_of = case when not is_stale then case when $3 > updated_at then $3 else updated_at + 1 end else run_of end,

@@ -47,10 +47,14 @@ where threads.tenant = f.tenant and threads.thread_id = f.thread_id and threads.
         and threads.size_bytes = f.size_bytes))
 returning threads.thread_key";
 
-/// $1 limit. Short values of these were never read.
+/// Short values of these were never read, or not kept because somebody wrote to the thread.
+const UNREAD: &str =
+    "values_of <> run_of and values_of = 0 and not is_stale and octet_length(thread_id) <= 512";
+
+/// $1 limit.
 const MARK_UNREAD: &str = "
 update threads set is_stale = true where (tenant, thread_id) in (
-    select tenant, thread_id from threads where values_of <> run_of and values_of = 0 and not is_stale and {shown} limit $1 {skip_locked})
+    select tenant, thread_id from threads where {unread} limit $1 {skip_locked})
 returning 1";
 
 /// Rows that nobody else writes to.
@@ -132,10 +136,14 @@ impl<T: SessionEngine> RunStateStorage for T {
         self.write_rows(tenant, &self.dialect().fill(text), &binds).await.map(drop)
     }
 
-    /// One round trip.
+    /// One round trip; three more where there are such threads.
     async fn mark_unread_stale(&self, limit: usize) -> Result<usize> {
+        let unread = format!("select 1 from threads where {UNREAD} limit 1");
+        if self.read_rows(OWN_WORK, &unread, &[]).await?.is_empty() {
+            return Ok(0);
+        }
         let mut access = self.begin_write().await?;
-        let text = self.dialect().fill(&MARK_UNREAD.replace("{shown}", SHOWN));
+        let text = self.dialect().fill(&MARK_UNREAD.replace("{unread}", UNREAD));
         let marked = access.rows(&text, &[limit_value(limit)]).await?;
         access.end().await?;
         Ok(marked.len())
@@ -160,6 +168,7 @@ impl<T: SessionEngine> RunStateStorage for T {
             let state = state.number();
             let has_values = match short_values {
                 None => -1,
+                Some(_) if details.damaged.contains(&thread_key) => -1,
                 Some(_) => i64::from(details.kept_values.contains(&thread_key)),
             };
             let seen = json!([
