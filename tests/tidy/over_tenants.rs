@@ -43,6 +43,11 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
         "the server's own walk over all tenants, a few threads at a time",
     ),
     (
+        "threads/run_states.rs",
+        "select 1 from threads where {unread} limit 1",
+        "whether that walk has anything to do",
+    ),
+    (
         "threads/sqlite/listing.rs",
         "wide cross join",
         "a source of threads; the statement has the tenant",
