@@ -29,12 +29,7 @@ pub const OVER_TENANTS: &[(&str, &str, &str)] = &[
     ),
     (
         "threads/sqlite/listing.rs",
-        "cross join (select tenant as of_tenant",
-        "joined by the tenant of a thread",
-    ),
-    (
-        "threads/sqlite/listing.rs",
-        "left join (select tenant as of_tenant",
+        "(select tenant as of_tenant",
         "joined by the tenant of a thread",
     ),
     (

@@ -48,8 +48,7 @@ where threads.tenant = f.tenant and threads.thread_id = f.thread_id and threads.
 returning threads.thread_key";
 
 /// Short values of these were never read, or not kept because somebody wrote to the thread.
-const UNREAD: &str =
-    "values_of <> run_of and values_of = 0 and not is_stale and octet_length(thread_id) <= 512";
+const UNREAD: &str = "values_of <> run_of and values_of = 0 and not is_stale and {shown}";
 
 /// $1 limit.
 const MARK_UNREAD: &str = "
@@ -138,12 +137,13 @@ impl<T: SessionEngine> RunStateStorage for T {
 
     /// One round trip; three more where there are such threads.
     async fn mark_unread_stale(&self, limit: usize) -> Result<usize> {
-        let unread = format!("select 1 from threads where {UNREAD} limit 1");
-        if self.read_rows(OWN_WORK, &unread, &[]).await?.is_empty() {
+        let unread = UNREAD.replace("{shown}", SHOWN);
+        let any = format!("select 1 from threads where {unread} limit 1");
+        if self.read_rows(OWN_WORK, &any, &[]).await?.is_empty() {
             return Ok(0);
         }
         let mut access = self.begin_write().await?;
-        let text = self.dialect().fill(&MARK_UNREAD.replace("{unread}", UNREAD));
+        let text = self.dialect().fill(&MARK_UNREAD.replace("{unread}", &unread));
         let marked = access.rows(&text, &[limit_value(limit)]).await?;
         access.end().await?;
         Ok(marked.len())

@@ -217,7 +217,6 @@ pub struct RunColumns {
     pub is_stale: bool,
     pub lease_expires_at: Option<Micros>,
     pub title_misses: i64,
-    pub has_asked_values: bool,
 }
 
 impl RunColumns {
@@ -229,7 +228,7 @@ impl RunColumns {
             is_stale: self.is_stale,
             is_leased: self.lease_expires_at.is_some_and(|it| it > Clock::System.now()),
             title_misses: self.title_misses,
-            has_asked_values: self.has_asked_values,
+            has_asked_values: false,
         }
     }
 }

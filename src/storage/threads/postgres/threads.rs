@@ -114,11 +114,12 @@ impl ThreadPages for PostgresStorage {
         let mut found = FoundPage::default();
         for row in &rows {
             let is_certain = conditions.are_certain(row);
-            let Some(thread) = read_found(row, secret, is_certain)? else {
+            let Some(mut one) = read_found(row, secret, is_certain)? else {
                 found.is_cut = true;
                 break;
             };
-            found.threads.push(thread);
+            one.thread.run.has_asked_values = row.get("has_asked_values");
+            found.threads.push(one);
         }
         Ok(found)
     }
@@ -181,7 +182,6 @@ fn read_found(
             is_stale: row.get("is_stale"),
             lease_expires_at: row.get("lease_expires_at"),
             title_misses: row.get::<i16, _>("title_misses").into(),
-            has_asked_values: row.try_get("has_asked_values").unwrap_or(false),
         }
         .read(),
     };

@@ -42,12 +42,8 @@ const FIRST_METADATA_BIND: usize = 22;
 /// Threads in a rare state up to which they are found by the index of states. Of more, threads are walked in their order.
 const NARROW_ROWS: u32 = 2_000;
 
-/// Joins the details `i` of a thread.
-const DETAILS: &str = " cross join (select tenant as of_tenant, thread_key as details_key, has_marks, projection from thread_details) i
-    on i.of_tenant = threads.tenant and i.details_key = threads.thread_key";
-
-/// The same, of a thread that may have none.
-const ANY_DETAILS: &str = " left join (select tenant as of_tenant, thread_key as details_key, has_marks, projection from thread_details) i
+/// The details `i` of a thread, behind the kind of the join.
+const DETAILS: &str = "(select tenant as of_tenant, thread_key as details_key, has_marks, projection from thread_details) i
     on i.of_tenant = threads.tenant and i.details_key = threads.thread_key";
 
 /// The statement decides about no row.
@@ -74,7 +70,7 @@ pub(super) struct Statement<'a> {
     /// Conditions on short values, behind ` and `; empty for none.
     values: String,
     value_binds: Vec<String>,
-    /// Whether a row has the short values that are asked for; else that is to be checked.
+    /// Whether a row has the short values that are asked for, by its details; else that is to be checked. Empty where nothing is asked.
     has_values: String,
     /// Holds where the statement cannot decide about a row; empty where it always can.
     uncertain: String,
@@ -137,10 +133,11 @@ impl<'a> Statement<'a> {
     pub(super) fn page(&self) -> String {
         let certain =
             if self.uncertain.is_empty() { "1" } else { &format!("not {}", self.uncertain) };
+        let has_values = if self.has_values.is_empty() { "0" } else { &self.has_values };
         let conditions = self.conditions();
         let part = |source: Source| {
             let Source { from, guard, after, order } = source;
-            let (details, has_values) = (self.details(), &self.has_values);
+            let details = self.details();
             format!(
                 "select * from (select {COLUMNS}, {certain} as is_certain, {has_values} as has_asked_values from {from}{details}
                  where threads.tenant = $1 and {SHOWN}{guard}{after}{conditions} order by {order} limit $8 + $21)"
@@ -180,12 +177,12 @@ impl<'a> Statement<'a> {
         )
     }
 
-    /// What joins details, where conditions look at them.
-    fn details(&self) -> &'static str {
-        match (self.metadata.text.is_empty(), self.values.is_empty()) {
-            (true, true) => "",
-            (true, false) => ANY_DETAILS,
-            (false, _) => DETAILS,
+    /// What joins details, where conditions look at them. A thread may have none: it has no metadata then.
+    fn details(&self) -> String {
+        match (self.metadata.text.is_empty(), self.has_values.is_empty()) {
+            (true, true) => String::new(),
+            (true, false) => [" left join ", DETAILS].concat(),
+            (false, _) => [" cross join ", DETAILS].concat(),
         }
     }
 
@@ -329,7 +326,7 @@ fn values(
     is_sealed: bool,
     first: usize,
 ) -> (String, Vec<String>, String) {
-    let none = "0".to_owned();
+    let none = String::new();
     match query.has_known_values {
         Some(true) if is_sealed => return (" and 0".into(), Vec::new(), none),
         _ if is_sealed || query.values.is_empty() => return (String::new(), Vec::new(), none),
@@ -346,8 +343,6 @@ fn values(
     match query.has_known_values {
         Some(true) => text += &format!(" and {has_values}"),
         Some(false) => text += &format!(" and not {has_values}"),
-        // It joins the details.
-        None if text.is_empty() => text = " and (1 or i.has_marks)".into(),
         None => {}
     }
     (text, asked.binds, has_values)

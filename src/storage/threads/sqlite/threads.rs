@@ -69,11 +69,12 @@ impl ThreadPages for SqliteStorage {
         reader.end().await?;
         let mut found = FoundPage::default();
         for row in &rows {
-            let Some(thread) = read(row, secret, row.try_get("is_certain")?)? else {
+            let Some(mut one) = read(row, secret, row.try_get("is_certain")?)? else {
                 found.is_cut = true;
                 break;
             };
-            found.threads.push(thread);
+            one.thread.run.has_asked_values = row.try_get("has_asked_values")?;
+            found.threads.push(one);
         }
         Ok(found)
     }
@@ -137,7 +138,6 @@ fn read(
             is_stale: row.try_get("is_stale")?,
             lease_expires_at: row.try_get("lease_expires_at")?,
             title_misses: row.try_get("title_misses")?,
-            has_asked_values: row.try_get("has_asked_values").unwrap_or(false),
         }
         .read(),
     };
