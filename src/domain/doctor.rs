@@ -36,7 +36,8 @@ pub enum State {
     Unreadable,
     /// The database could not read it, or something that it has to be held against: a page of its file is damaged.
     Unread,
-    /// A thread's `checkpoint_count` or `size_bytes` differs from its rows, its state from its newest checkpoint, or its alias from its id.
+    /// A thread's `checkpoint_count` or `size_bytes` differs from its rows, its state or short values from its newest checkpoint, or its alias
+    /// from its id.
     WrongCounter,
     /// Nothing leads to it. Costs space, harms nobody.
     Orphan,
@@ -63,7 +64,7 @@ pub enum Noun {
     ThreadDetails,
     /// UUIDs by which threads are found.
     Aliases,
-    /// How threads stand, as it was derived from their newest checkpoints.
+    /// How threads stand and the short values that they are found by, as they were derived from their newest checkpoints.
     RunStates,
     /// Whose they are.
     Sessions,

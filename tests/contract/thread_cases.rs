@@ -52,6 +52,7 @@ contract! {
         threads_are_found_by_their_short_values
         threads_whose_values_are_not_known_are_never_left_out
         details_change_nothing_of_what_is_known
+        the_doctor_finds_and_mends_values
         an_older_version_makes_values_unknown
         values_follow_the_state_through_copies_and_restores
         nothing_of_encrypted_values_is_known

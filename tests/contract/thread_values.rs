@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use threadkeep::decode::run_state::READ_STATE;
 use threadkeep::domain::checkpoints::run_states::{DerivedRunStates, RunStateSweeper};
 use threadkeep::domain::clock::Clock;
+use threadkeep::domain::doctor::{Examine, Noun, Report, State};
 use threadkeep::domain::threads::details::{Change, UpdateThread};
 use threadkeep::domain::threads::details_filter::contained;
 use threadkeep::domain::threads::run_state::Status;
@@ -226,6 +227,42 @@ pub async fn an_older_version_makes_values_unknown(h: Harness) {
     while sweeper.sweep(&mut position).await.unwrap() {}
     assert_eq!(found(&threads, &rome).await, [names(&["b", "c"]), names(&["a"])]);
     assert!(!sweeper.sweep(&mut position).await.unwrap(), "nothing is left");
+}
+
+pub async fn the_doctor_finds_and_mends_values(h: Harness) {
+    if masters().is_some() {
+        return nothing_of_encrypted_values_is_known(h).await;
+    }
+    let threads = now(&h).await;
+    let (rome, oslo) = (json!({"topic": "Rome"}), json!({"topic": "Oslo"}));
+    for (thread, values) in [("a", &rome), ("b", &oslo), ("c", &rome), ("d", &json!({}))] {
+        put(&h, thread, 1, values).await;
+    }
+    let [all, _] = found(&threads, &rome).await;
+    assert_eq!(all, ["a", "c"]);
+    let states = DerivedRunStates::new(Arc::clone(&h.storage) as _, READ_STATE);
+    let examine = async |fix: bool| {
+        let mut report = Report::default();
+        states.examine(&Examine { tenant: None, fix, now: 0 }, &mut report).await.unwrap();
+        let counts = [State::Checked, State::WrongCounter, State::Repaired]
+            .map(|it| report.tally(it, Noun::RunStates).count);
+        let ids = report.places.into_iter().map(|it| (it.place.thread_id.unwrap(), it.detail));
+        (counts, ids.collect::<Vec<_>>())
+    };
+    assert_eq!(examine(false).await, ([4, 0, 0], vec![]));
+    // One has the values of a checkpoint before, one has none, and one whose values are not known is opened by searches.
+    put(&h, "a", 2, &oslo).await;
+    let key = "select thread_key from threads where thread_id in ('b', 'c')";
+    h.sql(&format!("delete from thread_details where thread_key in ({key})")).await;
+    h.sql("update threads set run_of = updated_at, values_of = updated_at, is_stale = 0 <> 0 where thread_id = 'a'").await;
+    h.sql("update threads set values_of = -1 where thread_id = 'c'").await;
+    assert_eq!(found(&threads, &oslo).await, [vec![], vec!["c".to_owned()]]);
+    let detail = "the short values are not those of the newest checkpoint";
+    let wrong = ["a", "b"].map(|it| (it.to_owned(), detail.into()));
+    assert_eq!(examine(false).await, ([4, 2, 0], wrong.to_vec()));
+    assert_eq!(examine(true).await, ([4, 0, 2], vec![]));
+    assert_eq!(examine(false).await, ([4, 0, 0], vec![]));
+    assert_eq!(found(&threads, &oslo).await[0], ["a", "b"]);
 }
 
 pub async fn values_follow_the_state_through_copies_and_restores(h: Harness) {

@@ -14,7 +14,7 @@ use threadkeep::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
 };
 use threadkeep::domain::threads::run_state::{
-    Derived, Run, RunState, RunStateStorage, StalePosition, StaleThread,
+    Derived, KeptState, Run, RunStateStorage, StalePosition, StaleThread,
 };
 use threadkeep::domain::threads::thread::Thread;
 
@@ -64,11 +64,11 @@ impl RunStateStorage for Memory {
         Ok(Vec::new())
     }
 
-    async fn list_run_states(
-        &self,
-        _: Bound<(&str, &str)>,
-        _: usize,
-    ) -> Result<Vec<(StaleThread, RunState)>> {
+    async fn list_run_states(&self, _: Bound<(&str, &str)>, _: usize) -> Result<Vec<KeptState>> {
+        Ok(Vec::new())
+    }
+
+    async fn list_wrong_values(&self, _: &str, _: &[&Derived]) -> Result<Vec<i64>> {
         Ok(Vec::new())
     }
 

@@ -21,7 +21,8 @@ use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::threads::details::{NO_METADATA, check_metadata};
 use crate::domain::threads::run_state::{
-    DERIVED_PER_SEARCH_MAX, Derived, FirstMessage, RunState, RunStates, StalePosition, StaleThread,
+    DERIVED_PER_SEARCH_MAX, Derived, FirstMessage, KeptState, RunState, RunStates, StalePosition,
+    StaleThread,
 };
 use crate::domain::threads::thread::Thread;
 
@@ -106,7 +107,7 @@ impl DerivedRunStates {
         derived.await
     }
 
-    /// Derives the states of threads anew, and reports those that are kept wrong.
+    /// Derives the states and short values of threads anew, and reports those that are kept wrong.
     ///
     /// # Errors
     /// A storage that cannot be read. A thread that does not open is none: it is reported where its content is examined.
@@ -115,33 +116,65 @@ impl DerivedRunStates {
         loop {
             let from = Bound::Excluded((after.0.as_str(), after.1.as_str()));
             let page = self.storage.list_run_states(from, PAGE_THREADS).await?;
-            for it @ (thread, kept) in &page {
-                if request.tenant.as_ref().is_some_and(|tenant| *tenant != thread.tenant) {
+            for kept in page.chunk_by(|a, b| a.thread.tenant == b.thread.tenant) {
+                let tenant = &kept[0].thread.tenant;
+                if request.tenant.as_ref().is_some_and(|it| it != tenant) {
                     return Ok(());
                 }
-                let state = match self.read(thread).await {
-                    Err(Error::Integrity(_) | Error::KeyDestroyed) => continue,
-                    derived => derived?.state,
-                };
-                report.add(State::Checked, Noun::RunStates, 1, 0);
-                if state != *kept && self.is_unchanged(it).await? {
-                    self.report_wrong(thread, request.fix, report).await?;
-                }
+                self.examine_some(tenant, kept, request.fix, report).await?;
             }
-            let Some((last, _)) = page.last() else { return Ok(()) };
+            let Some(KeptState { thread: last, .. }) = page.last() else { return Ok(()) };
             after = (last.tenant.clone(), last.thread_id.clone());
         }
     }
 
+    async fn examine_some(
+        &self,
+        tenant: &str,
+        kept: &[KeptState],
+        fix: bool,
+        report: &mut Report,
+    ) -> Result<()> {
+        let mut found = Vec::new();
+        for it in kept {
+            match self.read(&it.thread).await {
+                Err(Error::Integrity(_) | Error::KeyDestroyed) => {}
+                derived => found.push((it, derived?)),
+            }
+        }
+        let with_values: Vec<&Derived> =
+            found.iter().filter(|(it, _)| it.has_values).map(|(_, it)| it).collect();
+        let wrong = match self.storage.list_wrong_values(tenant, &with_values).await {
+            Err(Error::KeyDestroyed) => return Ok(()),
+            wrong => wrong?,
+        };
+        for (it, derived) in &found {
+            report.add(State::Checked, Noun::RunStates, 1, 0);
+            let has_wrong_values =
+                derived.short_values.is_none() || wrong.contains(&derived.seen.thread_key);
+            let detail = if derived.state != it.state {
+                "the state is not what the newest checkpoint says"
+            } else if it.has_values && has_wrong_values {
+                "the short values are not those of the newest checkpoint"
+            } else {
+                continue;
+            };
+            if self.is_unchanged(it).await? {
+                self.report_wrong((&it.thread, detail), fix, report).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether nothing was committed to it since.
-    async fn is_unchanged(&self, seen: &(StaleThread, RunState)) -> Result<bool> {
-        let from = Bound::Included((seen.0.tenant.as_str(), seen.0.thread_id.as_str()));
+    async fn is_unchanged(&self, seen: &KeptState) -> Result<bool> {
+        let from = Bound::Included((seen.thread.tenant.as_str(), seen.thread.thread_id.as_str()));
         Ok(self.storage.list_run_states(from, 1).await?.first() == Some(seen))
     }
 
     async fn report_wrong(
         &self,
-        thread: &StaleThread,
+        (thread, detail): (&StaleThread, &'static str),
         fix: bool,
         report: &mut Report,
     ) -> Result<()> {
@@ -155,7 +188,6 @@ impl DerivedRunStates {
         }
         let (tenant, thread_id) = (tenant.clone(), Some(thread_id.clone()));
         let place = FindingPlace { tenant, thread_id, ..FindingPlace::default() };
-        let detail = "the state is not what the newest checkpoint says";
         report.find(State::WrongCounter, Noun::RunStates, 0, place, detail);
         Ok(())
     }

@@ -114,6 +114,15 @@ pub struct StaleThread {
     pub title_misses: i64,
 }
 
+/// A thread that is not stale, with what is kept of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptState {
+    pub thread: StaleThread,
+    pub state: RunState,
+    /// Searches decide by its short values and do not open it.
+    pub has_values: bool,
+}
+
 /// What a derivation found in a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Derived {
@@ -200,12 +209,15 @@ pub trait RunStateStorage: Send + Sync {
         limit: usize,
     ) -> Result<Vec<StaleThread>>;
 
-    /// Threads that are not stale, with their states, in the order of tenants and ids, from this thread on or behind it.
+    /// Threads that are not stale, in the order of tenants and ids, from this thread on or behind it.
     async fn list_run_states(
         &self,
         from: Bound<(&str, &str)>,
         limit: usize,
-    ) -> Result<Vec<(StaleThread, RunState)>>;
+    ) -> Result<Vec<KeptState>>;
+
+    /// Which of these threads have other short values than were derived, by their keys. Threads whose details do not open are left out.
+    async fn list_wrong_values(&self, tenant: &str, derived: &[&Derived]) -> Result<Vec<i64>>;
 
     /// How many threads are stale, counted up to a limit.
     async fn count_stale_threads(&self, limit: u64) -> Result<u64>;

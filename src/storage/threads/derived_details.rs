@@ -78,12 +78,7 @@ pub async fn put_derived_details(
         return Ok(done);
     }
     let secret = engine.session_secret(tenant).await?;
-    let dialect = engine.dialect();
-    let binds = binds(tenant, &found);
-    let details = "d.thread_key, d.version, d.document";
-    let details = dialect.probe(details, "thread_details", "d", DETAILS_OF);
-    let thread = dialect.probe("x.thread_key, x.scope_id", "threads", "x", THREAD_OF);
-    let get = dialect.fill(&GET.replace("{details}", &details).replace("{thread}", &thread));
+    let (get, binds) = (get_text(engine), binds(tenant, &found));
     let stored = Stored::of(&engine.read_rows(tenant, &get, &binds).await?)?;
     let secret = &secret;
     let mut changing = HashMap::new();
@@ -102,6 +97,43 @@ pub async fn put_derived_details(
     let is_left = |it: &&&Derived| it.metadata.is_some();
     done.left = changing.values().filter(is_left).map(|it| it.seen.thread_key).collect();
     Ok(done)
+}
+
+/// As [`RunStateStorage::list_wrong_values`](crate::domain::threads::run_state::RunStateStorage::list_wrong_values).
+///
+/// # Errors
+/// A database that cannot be read.
+pub async fn list_wrong_values(
+    engine: &impl SessionEngine,
+    tenant: &str,
+    derived: &[&Derived],
+) -> Result<Vec<i64>> {
+    let secret = engine.session_secret(tenant).await?;
+    // No index has values of a tenant whose content is encrypted.
+    if derived.is_empty() || secret.cipher().is_some() {
+        return Ok(Vec::new());
+    }
+    let rows = engine.read_rows(tenant, &get_text(engine), &binds(tenant, derived)).await?;
+    let stored = Stored::of(&rows)?;
+    let mut wrong = Vec::new();
+    for it in derived {
+        let thread_key = it.seen.thread_key;
+        match stored.details(&secret, thread_key) {
+            Ok(details) if details.short_values == kept_values(it.short_values.as_deref()) => {}
+            Ok(_) => wrong.push(thread_key),
+            Err(Error::Integrity(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(wrong)
+}
+
+fn get_text(engine: &impl SessionEngine) -> String {
+    let dialect = engine.dialect();
+    let details = "d.thread_key, d.version, d.document";
+    let details = dialect.probe(details, "thread_details", "d", DETAILS_OF);
+    let thread = dialect.probe("x.thread_key, x.scope_id", "threads", "x", THREAD_OF);
+    dialect.fill(&GET.replace("{details}", &details).replace("{thread}", &thread))
 }
 
 /// Takes those out of `changing` that nobody else writes to.
@@ -154,6 +186,13 @@ impl Stored {
         rows.iter().map(one).collect::<Result<_>>().map(Self)
     }
 
+    fn details(&self, secret: &TenantSecret, thread_key: i64) -> Result<Details> {
+        match self.0.get(&thread_key) {
+            Some((scope_id, version, document)) => open(secret, *scope_id, *version, document),
+            None => Ok(Details::default()),
+        }
+    }
+
     /// What becomes of the details of a thread. None: they stay as they are. `now` is the thread as it is, where that is known.
     fn changed(
         &self,
@@ -161,10 +200,7 @@ impl Stored {
         derived: &Derived,
         now: Option<SeenThread>,
     ) -> Result<Option<Details>> {
-        let before = match self.0.get(&derived.seen.thread_key) {
-            Some((scope_id, version, document)) => open(secret, *scope_id, *version, document)?,
-            None => Details::default(),
-        };
+        let before = self.details(secret, derived.seen.thread_key)?;
         let is_sealed = secret.cipher().is_some();
         let after = with_derived(before.clone(), derived, now, is_sealed)?;
         Ok((after != before).then_some(after))
@@ -199,9 +235,13 @@ fn with_derived(
     if is_sealed {
         details.short_values = None;
     } else if let Some(values) = &derived.short_values {
-        details.short_values = Some(values.clone()).filter(|it| it != NO_METADATA);
+        details.short_values = kept_values(Some(values));
     }
     Ok(details)
+}
+
+fn kept_values(derived: Option<&str>) -> Option<String> {
+    derived.filter(|it| *it != NO_METADATA).map(str::to_owned)
 }
 
 /// $1 rows and $2 bytes of [`DetailsRow::push`], $3 tenant.

@@ -8,11 +8,12 @@ use serde_json::json;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::threads::run_state::{
-    Derived, FirstMessage, RunState, RunStateStorage, SeenThread, StalePosition, StaleThread,
+    Derived, FirstMessage, KeptState, RunState, RunStateStorage, SeenThread, StalePosition,
+    StaleThread,
 };
 use crate::storage::db::access::{OWN_WORK, SqlRow};
 use crate::storage::sessions::SessionEngine;
-use crate::storage::threads::derived_details::put_derived_details;
+use crate::storage::threads::derived_details::{list_wrong_values, put_derived_details};
 use crate::storage::threads::derived_rows::{PutDerived, ROW_OF_ID, limit_value, put_derived};
 use crate::storage::threads::thread_filter::SHOWN;
 
@@ -101,20 +102,28 @@ impl<T: SessionEngine> RunStateStorage for T {
         &self,
         from: Bound<(&str, &str)>,
         limit: usize,
-    ) -> Result<Vec<(StaleThread, RunState)>> {
+    ) -> Result<Vec<KeptState>> {
         let (operator, (tenant, thread_id)) = match from {
             Bound::Included(place) => (">=", place),
             Bound::Excluded(place) => (">", place),
             Bound::Unbounded => (">=", ("", "")),
         };
         let text = format!(
-            "select {COLUMNS}, cast(run_state as bigint) from threads where not is_stale and {SHOWN} and (tenant, thread_id) {operator} ($1, $2)
-             order by tenant, thread_id limit $3"
+            "select {COLUMNS}, cast(run_state as bigint), cast(values_of = run_of as integer) from threads
+             where not is_stale and {SHOWN} and (tenant, thread_id) {operator} ($1, $2) order by tenant, thread_id limit $3"
         );
         let binds = [tenant.into(), thread_id.into(), limit_value(limit)];
         let rows = self.read_rows(OWN_WORK, &text, &binds).await?;
-        let state = |row: &SqlRow| Ok((read(row)?, RunState::of_number(row.integer(7)?)));
-        rows.iter().map(state).collect()
+        let kept = |row: &SqlRow| {
+            let (thread, state) = (read(row)?, RunState::of_number(row.integer(7)?));
+            Ok(KeptState { thread, state, has_values: row.integer(8)? != 0 })
+        };
+        rows.iter().map(kept).collect()
+    }
+
+    /// One round trip, none where no thread is given.
+    async fn list_wrong_values(&self, tenant: &str, derived: &[&Derived]) -> Result<Vec<i64>> {
+        list_wrong_values(self, tenant, derived).await
     }
 
     /// One round trip.
