@@ -41,16 +41,23 @@ def status(at: int) -> str:
 def commit(thread_id: str, at: int, checkpoints: int) -> bytes:
     """All checkpoints of a thread; what the newest one says is its status."""
     ops: list[dict[str, Any]] = []
+    shared = {f"of_{hits}": at // hits for hits in HITS}
     for number in range(checkpoints):
         checkpoint_id = f"{number:04}"
         waits = number == checkpoints - 1 and status(at) != "idle"
         skeleton = {
             "v": 4,
             "id": checkpoint_id,
-            "channel_versions": {"text": number + 1, "branch:to:n": number + 1},
+            "channel_versions": {
+                "text": number + 1,
+                "branch:to:n": number + 1,
+                **dict.fromkeys(shared, 1),
+            },
             "versions_seen": {"n": {"branch:to:n": number if waits else number + 1}},
         }
         values = [value("text", number + 1, f"{at} {number}")]
+        if number == 0:
+            values += [value(name, 1, it) for name, it in shared.items()]
         if waits:
             values.append(value("branch:to:n", number + 1, None))
         parent = {"parent_checkpoint_id": f"{number - 1:04}"} if number else {}
@@ -205,23 +212,42 @@ class InSqlite:
         return len(self.connection.execute(text, binds).fetchall())
 
 
-class Scene:
-    """A server on one engine with threads of one tenant, another tenant with few, one with none."""
+class Stage:
+    """A server on one engine with threads of one tenant."""
 
-    def __init__(self, field: Field, engine: str, threads: int, few: int, checkpoints: int) -> None:
-        self.engine, self.threads = engine, threads
+    def __init__(
+        self,
+        field: Field,
+        engine: str,
+        threads: int,
+        checkpoints: int,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self.field, self.engine, self.threads = field, engine, threads
         self.place = Place(field.databases if engine == "PostgreSQL" else None)
-        self.server = Server(self.place).start()
-        self.key, self.few_key, self.none_key = (self.server.new_key() for _ in range(3))
+        self.server = Server(self.place, environment=environment).start()
+        self.key = self.server.new_key()
         fill(self.server.url, self.key, threads, checkpoints)
-        fill(self.server.url, self.few_key, few, checkpoints)
+
+    def vacuum(self) -> None:
+        """What PostgreSQL does by itself when it has time."""
         if self.place.name is not None:
-            field.databases.run("vacuum analyze", self.place.name)
-        self.plain: Plain = (
-            InPostgres(field) if engine == "PostgreSQL" else InSqlite(self.place.folder)
-        )
-        self.plain.fill(threads)
+            self.field.databases.run("vacuum analyze", self.place.name)
 
     def close(self) -> None:
         self.server.kill()
         self.place.remove()
+
+
+class Scene(Stage):
+    """Besides another tenant with few threads, one with none, and the plain table."""
+
+    def __init__(self, field: Field, engine: str, threads: int, few: int, checkpoints: int) -> None:
+        super().__init__(field, engine, threads, checkpoints)
+        self.few_key, self.none_key = self.server.new_key(), self.server.new_key()
+        fill(self.server.url, self.few_key, few, checkpoints)
+        self.vacuum()
+        self.plain: Plain = (
+            InPostgres(field) if engine == "PostgreSQL" else InSqlite(self.place.folder)
+        )
+        self.plain.fill(threads)

@@ -2,26 +2,32 @@
 
 What is found is compared with the plain table. Pages in an order that the plain table has no index
 for are held against our own list by the time of creation, and against a tenant of few threads.
+Values are asked for on the Agent Server wire; a thread has the same ones in its metadata.
 """
 
 from __future__ import annotations
 
+import base64
+import secrets
 import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from measure import Goal, Row, in_turns, millis, row
-from sides import OURS, SIDES, Field
+from measure import Goal, Row, in_turns, millis, row, size
+from sides import OURS, SIDES, THEIRS, Field
 from support.http import post_json
-from thread_rows import HITS, PAGE, Scene
+from thread_rows import HITS, PAGE, Scene, Stage
 from workloads import checkpoint, config
 
 from threadkeep import Client, ThreadkeepError
 from threadkeep.langgraph import ThreadkeepSaver
 
 THREE_TIMES, TWICE, HALF_MORE = Goal(at_most=3.0), Goal(at_most=2.0), Goal(at_most=1.5)
-TEN_TIMES, EVEN = Goal(at_most=10.0), Goal(at_most=1.05)
+TEN_TIMES, EVEN, A_TENTH_MORE = Goal(at_most=10.0), Goal(at_most=1.05), Goal(at_most=1.1)
+A_SEVENTH_MORE = Goal(at_most=1.15)
+DISK_BYTES = 1_024
+"""What a thread may take in `threads`, `thread_details` and their indexes."""
 SORTS = ("updated", "state_updated", "created", "thread_id", "status")
 ORDERS = ("desc", "asc")
 ENGINES = ("PostgreSQL", "SQLite")
@@ -52,6 +58,7 @@ def searches(
                 settle(client, few_client)
                 for asked in [
                     *against_plain(scene, client),
+                    *by_values(scene),
                     *against_created(client),
                     *against_few(client, few_client, few),
                     *far_pages(scene, client),
@@ -59,9 +66,12 @@ def searches(
                     found = timed(asked, rounds, max(5, number // 10))
                     measure = f"{engine}, {threads:,} threads, {asked.name}, p50"
                     rows.append(row(measure, *found, millis, asked.goal))
-            rows.append(puts(scene, rounds, number))
+            rows += [puts(scene, rounds, number), scalar_puts(scene, rounds, number)]
+            if engine == "PostgreSQL":
+                rows.append(disk(scene))
         finally:
             scene.close()
+        rows += encrypted(field, engine, max(10, threads // 10), checkpoints, rounds, number)
     return rows
 
 
@@ -113,7 +123,7 @@ def against_plain(scene: Scene, client: Client) -> Iterator[Asked]:
         )
     for name, metadata in [wanted[2], wanted[4]]:
         yield Asked(
-            f"count, {name}",
+            f"count by metadata, {name}",
             lambda metadata=metadata: client.threads.count(metadata=metadata),
             lambda metadata=metadata: plain.counted(metadata),
             TWICE,
@@ -125,6 +135,20 @@ def against_plain(scene: Scene, client: Client) -> Iterator[Asked]:
         lambda: plain.titled(words),
         THREE_TIMES,
     )
+
+
+def by_values(scene: Scene) -> Iterator[Asked]:
+    middle = scene.threads // 2
+    wanted = [("no hit", {"of_1": -1})]
+    wanted += [(f"{hits:,} hits", {f"of_{hits}": middle // hits}) for hits in HITS]
+    for name, values in wanted:
+        body = {"values": values, "limit": PAGE, "select": ["thread_id"]}
+        yield Asked(
+            f"by values, {name} / by metadata",
+            lambda body=body: len(wire_page(scene, body)),
+            lambda values=values: scene.plain.found(values, None),
+            THREE_TIMES,
+        )
 
 
 def against_created(client: Client) -> Iterator[Asked]:
@@ -178,26 +202,97 @@ def wire_page(scene: Scene, body: dict[str, Any]) -> list[Any]:
 
 def puts(scene: Scene, rounds: int, number: int) -> Row:
     """A put of a tenant with many threads against one of a tenant without any."""
+    sides = {OURS: (scene.key, checkpoint), THEIRS: (scene.none_key, checkpoint)}
+    found = timed_puts(scene, sides, "new", rounds, number)
+    measure = f"{scene.engine}, put with {scene.threads:,} threads / with none, p50"
+    return row(measure, *found, millis, EVEN)
+
+
+def scalar_puts(scene: Scene, rounds: int, number: int) -> Row:
+    """A put with a short value that searches look at, new in each step, against one without."""
+    sides = {OURS: (scene.key, counting), THEIRS: (scene.key, checkpoint)}
+    found = timed_puts(scene, sides, "counting", rounds, number)
+    measure = f"{scene.engine}, put with a scalar channel that changes / without, p50"
+    return row(measure, *found, millis, A_SEVENTH_MORE)
+
+
+Step = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+
+
+def counting(step: int) -> Step:
+    made, metadata, new = checkpoint(step)
+    made["channel_values"]["count"] = step
+    made["channel_versions"]["count"] = new["count"] = new[next(iter(new))]
+    return made, metadata, new
+
+
+def timed_puts(
+    scene: Scene,
+    sides: dict[str, tuple[str, Callable[[int], Step]]],
+    thread: str,
+    rounds: int,
+    number: int,
+) -> tuple[float, float]:
+    """Medians of both sides, each on a thread of its own."""
     medians: dict[str, list[float]] = {side: [] for side in SIDES}
-    url, step = scene.server.url, 0
-    savers = {
-        side: ThreadkeepSaver(url, api_key=key)
-        for side, key in zip(SIDES, (scene.key, scene.none_key), strict=True)
-    }
-    wheres: dict[str, Any] = {side: config("new") for side in SIDES}
+    savers = {side: ThreadkeepSaver(scene.server.url, api_key=sides[side][0]) for side in SIDES}
+    wheres: dict[str, Any] = {side: config(f"{thread} {side}") for side in SIDES}
+    step = 0
     for side in in_turns(SIDES, rounds + 1):
         times = []
         for _ in range(number):
+            made = sides[side][1](step)
             begun = time.perf_counter()
-            wheres[side] = savers[side].put(wheres[side], *checkpoint(step))
+            wheres[side] = savers[side].put(wheres[side], *made)
             times.append(time.perf_counter() - begun)
             step += 1
         medians[side].append(statistics.median(times))
     for saver in savers.values():
         saver.close()
     ours, theirs = (statistics.median(medians[side][1:]) for side in SIDES)
-    measure = f"{scene.engine}, put with {scene.threads:,} threads / with none, p50"
-    return row(measure, ours, theirs, millis, EVEN)
+    return ours, theirs
+
+
+def disk(scene: Scene) -> Row:
+    """What the row of a thread, its title and its metadata take with all indexes."""
+    scene.vacuum()
+    total = "pg_total_relation_size('threads') + pg_total_relation_size('thread_details')"
+    ((taken, threads),) = scene.place.query(f"select {total}, (select count(*) from threads)")
+    measure = f"{scene.engine}, disk of a thread without its checkpoints / {DISK_BYTES} bytes"
+    return row(measure, float(taken) / threads, DISK_BYTES, size, Goal(at_most=1.0))
+
+
+def encrypted(
+    field: Field, engine: str, threads: int, checkpoints: int, rounds: int, number: int
+) -> Iterator[Row]:
+    """Lists by status and time of a tenant whose content is encrypted, against one without."""
+    master_key = base64.b64encode(secrets.token_bytes(32)).decode()
+    stages = [
+        Stage(field, engine, threads, checkpoints, environment)
+        for environment in ({"THREADKEEP_MASTER_KEY": master_key}, None)
+    ]
+    try:
+        sealed, plain = (Client(it.server.url, api_key=it.key) for it in stages)
+        with sealed, plain:
+            settle(sealed, plain)
+            for stage in stages:
+                stage.vacuum()
+            for name, asked in [
+                *((f"page by {sort}", {"sort": sort}) for sort in SORTS),
+                *((f"by status {it}", {"status": it}) for it in ("idle", "interrupted", "error")),
+            ]:
+                calls = Asked(
+                    name,
+                    lambda asked=asked: page(sealed, **asked),
+                    lambda asked=asked: page(plain, **asked),
+                    A_TENTH_MORE,
+                )
+                found = timed(calls, rounds, max(5, number // 10))
+                measure = f"{engine}, {threads:,} threads, {name}, encrypted / plain, p50"
+                yield row(measure, *found, millis, A_TENTH_MORE)
+    finally:
+        for stage in stages:
+            stage.close()
 
 
 def timed(asked: Asked, rounds: int, number: int) -> tuple[float, float]:

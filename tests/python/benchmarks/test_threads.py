@@ -15,7 +15,9 @@ def test_every_search_is_measured_on_both_engines(tmp_path: Path) -> None:
         engine, name = row["measure"].split(", ", 1)
         names[engine].append(name)
         assert 0 < row["ratio"] < math.inf, row
-    assert names["PostgreSQL"] == names["SQLite"]
+    on_disk = [it for it in names["PostgreSQL"] if it.startswith("disk of a thread")]
+    assert len(on_disk) == 1
+    assert [it for it in names["PostgreSQL"] if it not in on_disk] == names["SQLite"]
     assert len(names["SQLite"]) > 30
 
 

@@ -213,7 +213,7 @@ class Server:
             capture_output=True,
             text=True,
             cwd=self.place.folder,
-            env=clean_environment(),
+            env=clean_environment() | self.environment,
             timeout=settings.PATIENCE_SECONDS,
         )
 
