@@ -13,7 +13,7 @@ import {
   ofWire,
   toWire,
 } from "../src/langgraph/differences.js";
-import { bytesOfName, nameByWebCrypto, nameOf, nameOfBytes } from "../src/langgraph/digest.js";
+import { bytesOfName, nameByWebCrypto, nameOf, nameOfBytes } from "../src/wire/digest.js";
 import { packed, unpacked } from "../src/wire/packing.js";
 import { bytes, joined, json, noise } from "./values_made.js";
 

@@ -4,8 +4,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { afterEach, expect, it, vi } from "vitest";
 import { uuid5 } from "../src/computeragent/uuid5.js";
 import { Client } from "../src/index.js";
-import { nameByWebCrypto, nameOfBytes } from "../src/langgraph/digest.js";
 import { ThreadkeepSaver, ThreadkeepStore } from "../src/langgraph/index.js";
+import { nameByWebCrypto, nameOfBytes } from "../src/wire/digest.js";
 import { randomId } from "../src/wire/random_id.js";
 import { FakeServer } from "./fake_server.js";
 

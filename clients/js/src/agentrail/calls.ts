@@ -7,7 +7,7 @@ import {
   SessionNotFoundError,
 } from "../errors.js";
 import type { Connection, Request } from "../http/connection.js";
-import { wellFormed } from "../wire/packing.js";
+import { segmentOf } from "../wire/ids.js";
 import type { SessionPlace } from "./session_ref.js";
 
 const JSON_HEADERS = { accept: "application/json", "content-type": "application/json" };
@@ -97,14 +97,6 @@ export function sessionPath({ tenantId, sessionId }: SessionPlace, ...more: stri
 /** The path of a tenant of Agentrail's. */
 export function tenantPath(tenantId: string, ...more: string[]): string {
   return [PREFIX, "t", segmentOf(tenantId, "tenantId"), ...more].join("/");
-}
-
-/** Any text but those that addresses have a meaning for. */
-export function segmentOf(text: string, field: string): string {
-  if (typeof text !== "string" || text === "" || text === "." || text === "..") {
-    throw new InvalidError(`${field} must be a text other than "", "." and ".."`, { field });
-  }
-  return encodeURIComponent(wellFormed(text, field));
 }
 
 /** A list of an answer, its entries as they are. */

@@ -1,8 +1,9 @@
 /** Compactions: a summary in place of the oldest messages, which go to an archive. Appends go on meanwhile. */
 
 import { HeadMovedError } from "../errors.js";
+import { segmentOf } from "../wire/ids.js";
 import { randomId } from "../wire/random_id.js";
-import { type AgentrailCalls, entriesOf, jsonOf, segmentOf, sessionPath, textIn } from "./calls.js";
+import { type AgentrailCalls, entriesOf, jsonOf, sessionPath, textIn } from "./calls.js";
 import type { CompactionOptions, Message } from "./contract.js";
 import type { Extent, Messages } from "./messages.js";
 import { archiveIdOf, type Compaction, noteOf, placeholderOf } from "./placeholder.js";

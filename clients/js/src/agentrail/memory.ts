@@ -1,14 +1,8 @@
 /** Documents of sessions and users, and results of tools that were taken out of a conversation. */
 
+import { segmentOf } from "../wire/ids.js";
 import { randomId } from "../wire/random_id.js";
-import {
-  type AgentrailCalls,
-  entriesOf,
-  segmentOf,
-  sessionPath,
-  tenantPath,
-  textIn,
-} from "./calls.js";
+import { type AgentrailCalls, entriesOf, sessionPath, tenantPath, textIn } from "./calls.js";
 import type { MemoryIndex, MemoryIndexEntry, MemoryScope } from "./contract.js";
 import type { SessionPlace } from "./session_ref.js";
 

@@ -2,7 +2,8 @@
 
 import { Connection } from "../http/connection.js";
 import { type ConnectionOptions, settingsOf } from "../http/settings.js";
-import { AgentrailCalls, entriesOf, segmentOf, sessionPath } from "./calls.js";
+import { segmentOf } from "../wire/ids.js";
+import { AgentrailCalls, entriesOf, sessionPath } from "./calls.js";
 import type {
   MailboxEvent,
   MailboxState,

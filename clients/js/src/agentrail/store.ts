@@ -6,8 +6,9 @@ import { Connection } from "../http/connection.js";
 import type { CallOptions } from "../http/deadline.js";
 import { type ConnectionOptions, settingsOf } from "../http/settings.js";
 import { showAs } from "../http/shown.js";
+import { segmentOf } from "../wire/ids.js";
 import { randomId } from "../wire/random_id.js";
-import { AgentrailCalls, entriesOf, segmentOf, sessionPath, tenantPath } from "./calls.js";
+import { AgentrailCalls, entriesOf, sessionPath, tenantPath } from "./calls.js";
 import { type CompactedSession, Compactions, type Summarize } from "./compaction.js";
 import type {
   AgentrailSessionStore,

@@ -4,7 +4,7 @@
  */
 
 import { BaseMismatchError, InvalidError, NoSuchFileError } from "../errors.js";
-import { bytesOfName, nameOf } from "../langgraph/digest.js";
+import { bytesOfName, nameOf } from "../wire/digest.js";
 import type { Space } from "./space.js";
 
 /** Shorter ones are sent whole. */

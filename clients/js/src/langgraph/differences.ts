@@ -6,9 +6,9 @@
 
 import { ProtocolError } from "../errors.js";
 import { listIn, numberIn } from "../wire/answers.js";
+import { bytesOfName, type Name, nameOf } from "../wire/digest.js";
 import type { Schemas } from "../wire/schemas.js";
 import { commonBefore, commonFrom, matches, type Piece } from "./blocks.js";
-import { bytesOfName, type Name, nameOf } from "./digest.js";
 
 /** Smaller values travel whole, and are remembered on neither side. */
 export const BYTES_MIN = 512;

@@ -3,10 +3,10 @@
  * memory, `Values`. What cannot be resolved is asked for, or sent, whole; nothing here is ever needed for a call to succeed.
  */
 
+import { type Name, nameOf } from "../wire/digest.js";
 import type { Schemas } from "../wire/schemas.js";
 import { likeness, type Piece } from "./blocks.js";
 import { between, costOf, endsOf, toWire } from "./differences.js";
-import { type Name, nameOf } from "./digest.js";
 import type { Op, Value } from "./encode.js";
 import { Offer } from "./offer.js";
 import { BODY_BYTES_MAX, isLarge } from "./parts.js";

@@ -1,9 +1,9 @@
 /** The values that were named in one read, and how its answer becomes whole with them. */
 
 import { bytesIn, listIn, objectOf, textIn } from "../wire/answers.js";
+import { type Name, nameOf, nameOfBytes } from "../wire/digest.js";
 import type { Schemas } from "../wire/schemas.js";
 import { applied, BYTES_MIN, DoesNotFitError, ofWire } from "./differences.js";
-import { type Name, nameOf, nameOfBytes } from "./digest.js";
 import { placeOf } from "./encode.js";
 import { isInParts } from "./parts.js";
 import type { Named, Offered } from "./values.js";

@@ -5,8 +5,8 @@
 
 import { ProtocolError } from "../errors.js";
 import { listIn, objectOf } from "../wire/answers.js";
+import { nameOfBytes } from "../wire/digest.js";
 import type { Schemas } from "../wire/schemas.js";
-import { nameOfBytes } from "./digest.js";
 import { VALUE_BYTES_MAX } from "./encode.js";
 import type { ReadAnswer } from "./offer.js";
 

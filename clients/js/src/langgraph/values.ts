@@ -4,8 +4,8 @@
  * names it in the answer that it belongs to.
  */
 
+import { bytesOfName, type Name } from "../wire/digest.js";
 import { BYTES_MIN } from "./differences.js";
-import { bytesOfName, type Name } from "./digest.js";
 
 /** What an entry costs in memory beside its data, roughly. */
 export const ENTRY_BYTES = 250;

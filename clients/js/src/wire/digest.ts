@@ -39,6 +39,11 @@ export function bytesOfName(name: Name, count = name.length): Uint8Array {
   return bytes;
 }
 
+/** A name as the server writes hashes: hexadecimal, in small letters. */
+export function hexOfName(name: Name): string {
+  return Array.from(name, (it) => it.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+}
+
 function nativeNames(): ((data: Uint8Array) => Name) | undefined {
   const { process } = globalThis as { process?: Builtins };
   try {

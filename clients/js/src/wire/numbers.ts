@@ -1,0 +1,26 @@
+/** Numbers of callers, checked before they travel. */
+
+import { InvalidError } from "../errors.js";
+
+/** For limits, offsets and versions. Throws InvalidError naming `field`. */
+export function wholeNumber(value: unknown, field: string): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 0) {
+    throw new InvalidError(`${field} must be a whole number, 0 or more`, { field });
+  }
+  return value as number;
+}
+
+/** For sizes of pages and parts: 1 or more. Throws InvalidError naming `field`. */
+export function positiveNumber(value: unknown, field: string): number {
+  if (wholeNumber(value, field) === 0)
+    throw new InvalidError(`${field} must be at least 1`, { field });
+  return value as number;
+}
+
+/** For times to live. Throws InvalidError naming `field`. */
+export function minutesOf(value: unknown, field: string): number {
+  if (typeof value !== "number" || !(value >= 0)) {
+    throw new InvalidError(`${field} must be minutes, 0 or more`, { field });
+  }
+  return value;
+}
