@@ -278,6 +278,7 @@ export class CodecError extends ThreadkeepError {
   static override readonly code = "unknown_codec";
 }
 
+type Json = Record<string, unknown>;
 type Kind = new (detail: string, details?: ErrorDetails) => ThreadkeepError;
 
 /** The compiler sees to it that every code of the server's document has its class. */
@@ -368,12 +369,12 @@ const BY_STATUS = new Map<number, Kind>([
 /** Statuses that count without a problem document: a proxy answers them by itself. */
 const TRUSTED_WITHOUT_PROBLEM = new Set([401, 403, 429, 502, 503, 504]);
 
-/** The typed error of a problem document. An unknown code falls back to its status. */
-export function errorOfProblem(status: number, problem: Record<string, unknown>): ThreadkeepError {
+/** The typed error of a problem document. An unknown code falls back to its status. The end of a stream has a code and no status. */
+export function errorOfProblem(status: number | undefined, problem: Json): ThreadkeepError {
   const code = text(problem["code"]);
   const known: Partial<Record<string, Kind>> = BY_CODE;
   const byCode = code !== undefined && Object.hasOwn(known, code) ? known[code] : undefined;
-  const kind = byCode ?? BY_STATUS.get(status) ?? ProtocolError;
+  const kind = byCode ?? BY_STATUS.get(status ?? 0) ?? ProtocolError;
   const { limit, current_version: currentVersion, current_head: currentHead } = problem;
   return new kind(text(problem["detail"]) ?? text(problem["title"]) ?? `HTTP ${status}`, {
     code,

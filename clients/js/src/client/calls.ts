@@ -3,11 +3,16 @@
 import { ProtocolError } from "../errors.js";
 import type { Connection, Request } from "../http/connection.js";
 import type { CallOptions } from "../http/deadline.js";
+import type { EventStream } from "../http/event_stream.js";
+import { segmentOf } from "../wire/ids.js";
 import { packed, textOf, wellFormed } from "../wire/packing.js";
 import { randomId } from "../wire/random_id.js";
 import type { AnswerOf, Body, GetPath, GotOf, Path, Query } from "../wire/schemas.js";
 
-type Parameters = Record<string, string | number | undefined>;
+type Parameter = string | number | boolean | readonly string[] | undefined;
+type Parameters = Record<string, Parameter>;
+/** Values for the `{names}` of a path. */
+type Segments = Readonly<Record<string, string | number>>;
 type Pairs = readonly (readonly [string, string])[];
 
 /** Many small things are stored more slowly than one large one. */
@@ -42,32 +47,58 @@ export class Calls {
   async write<P extends Path>(
     path: P,
     body: Body<P>,
-    more: { idempotencyKey?: string; sizeBytes?: number } = {},
+    more: { idempotencyKey?: string; sizeBytes?: number; segments?: Segments } = {},
   ): Promise<AnswerOf<P>> {
-    const { idempotencyKey, sizeBytes } = more;
-    const request = { path, body: packed(body, sizeBytes), isWrite: true, idempotencyKey };
+    const { idempotencyKey, sizeBytes, segments } = more;
+    const request = {
+      path: pathOf(path, segments),
+      body: packed(body, sizeBytes),
+      isWrite: true,
+      idempotencyKey,
+    };
     return (await this.#connection.call(request)) as AnswerOf<P>;
   }
 
   /** A write that would be another one if it were done twice: a key of its own tells the server that it is a repetition. */
-  async once<P extends Path>(path: P, body: Body<P>): Promise<AnswerOf<P>> {
-    const idempotencyKey = randomId();
-    const request = { path, body: packed(body), isWrite: true, idempotencyKey };
-    return (await this.#connection.call(request)) as AnswerOf<P>;
+  async once<P extends Path>(path: P, body: Body<P>, sizeBytes?: number): Promise<AnswerOf<P>> {
+    const more = { idempotencyKey: randomId(), ...(sizeBytes === undefined ? {} : { sizeBytes }) };
+    return await this.write(path, body, more);
   }
 
-  async get<P extends GetPath>(path: P, query: Query<P>): Promise<GotOf<P>> {
+  async get<P extends GetPath>(path: P, query: Query<P>, segments?: Segments): Promise<GotOf<P>> {
     const request = {
       method: "GET",
-      path: path + queryText(query as Parameters),
+      path: pathOf(path, segments) + queryText(query as Parameters),
       isWrite: false,
     } as const;
     return (await this.#connection.call(request)) as GotOf<P>;
   }
 
-  async delete(path: "/v1/subjects", query: { subject: string }): Promise<unknown> {
+  async delete(
+    path: "/v1/subjects" | "/v1/files/uploads/{upload_id}",
+    query: Parameters,
+    segments?: Segments,
+  ): Promise<unknown> {
+    const place = pathOf(path, segments) + queryText(query);
+    return await this.#connection.call({ method: "DELETE", path: place, isWrite: true });
+  }
+
+  /** The same where the answer has no body. */
+  async deleteSilently(path: "/api/storage/delete", query: Parameters): Promise<void> {
     const request = { method: "DELETE", path: path + queryText(query), isWrite: true } as const;
-    return await this.#connection.call(request);
+    await this.#connection.answer(request);
+  }
+
+  /** Server-sent events behind a position. Nothing is sent before the first is asked for. */
+  events(path: "/v1/store/changes", query: Pairs, position: string | undefined): EventStream {
+    return this.#connection.events((after) => {
+      return path + pairsText(after === undefined ? query : [...query, ["after", after]]);
+    }, position);
+  }
+
+  /** Where the server is, without a slash at the end. */
+  get url(): string {
+    return this.#connection.url;
   }
 
   /** Bytes as they are. `query` may name a parameter several times. */
@@ -77,7 +108,7 @@ export class Calls {
 
   /** Bytes as they arrive. */
   async getStream(
-    path: "/v1/snapshots/archive",
+    path: "/v1/snapshots/archive" | "/api/storage/download",
     query: Pairs,
   ): Promise<ReadableStream<Uint8Array>> {
     return await this.#connection.stream(bytesAt(path, query));
@@ -93,17 +124,30 @@ export class Calls {
   }
 
   /**
-   * Sends bytes as they are, again where an answer was lost: a file by the same key, so that it is put once; an archive is staged
-   * twice, and the one that no snapshot is taken with goes in a day. The answer is JSON.
+   * Sends bytes as they are, again where an answer was lost: a file by the same key, so that it is put once; a part again in its place;
+   * an archive is staged twice, and the one that no snapshot is taken with goes in a day. The answer is JSON.
    */
   async putBytes(
-    path: "/v1/files/content" | "/v1/snapshots/archive",
+    path:
+      | "/v1/files/content"
+      | "/v1/snapshots/archive"
+      | "/v1/files/uploads/{upload_id}/parts/{part}",
     query: Pairs,
     { bytes, mediaType = "application/octet-stream" }: SentBytes,
+    segments?: Segments,
   ): Promise<unknown> {
     const idempotencyKey = path === "/v1/files/content" ? randomId() : undefined;
-    const request = { method: "PUT", path: path + pairsText(query), idempotencyKey } as const;
-    return await this.#sendBytes(request, bytes, mediaType);
+    const place = pathOf(path, segments) + pairsText(query);
+    return await this.#sendBytes({ method: "PUT", path: place, idempotencyKey }, bytes, mediaType);
+  }
+
+  /** The same by POST, which replaces what is there. */
+  async postBytes(
+    path: "/api/storage/upload",
+    query: Parameters,
+    { bytes, mediaType = "application/octet-stream" }: SentBytes,
+  ): Promise<unknown> {
+    return await this.#sendBytes({ path: path + queryText(query) }, bytes, mediaType);
   }
 
   /**
@@ -138,8 +182,8 @@ export class Calls {
     }
   }
 
-  /** Whether something of the server answers at all. */
-  async probe(path: "/healthz"): Promise<void> {
+  /** Returns once the answer is a success. Its body does not matter. */
+  async probe(path: "/healthz" | "/readyz"): Promise<void> {
     await this.#connection.answer({ method: "GET", path, isWrite: false });
   }
 }
@@ -149,11 +193,20 @@ function bytesAt(path: string, query: Pairs): Request {
   return { method: "GET", path: path + pairsText(query), headers, isWrite: false };
 }
 
-/** Ids in a query keep any character. Entries that are undefined are left out. */
+/** Ids in a path keep any character. Throws InvalidError naming the segment. */
+function pathOf(path: string, segments: Segments = {}): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    return segmentOf(String(segments[name]), name);
+  });
+}
+
+/** Ids in a query keep any character. Entries that are undefined are left out; a list is a parameter several times. */
 function queryText(query: Parameters): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === null ? [] : [[name, String(value)] as const],
-  );
+  const given = Object.entries(query).flatMap(([name, value]) => {
+    if (value === undefined || value === null) return [];
+    const values = Array.isArray(value) ? value : [value];
+    return values.map((one): [string, string] => [name, String(one)]);
+  });
   return pairsText(given);
 }
 

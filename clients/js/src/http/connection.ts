@@ -3,7 +3,8 @@
 import { ProtocolError } from "../errors.js";
 import { unpacked } from "../wire/packing.js";
 import { type CallOptions, Deadline, type Limits, limitsOf } from "./deadline.js";
-import { downloaded } from "./download.js";
+import { downloaded, type Opened } from "./download.js";
+import { EventStream } from "./event_stream.js";
 import { type Canceller, nodeSend, type Send } from "./node_http.js";
 import { type Answer, errorOf, mediaTypeOf, type Outcome, type SendFailure } from "./outcome.js";
 import { isFetchOfNode } from "./own_fetch.js";
@@ -96,14 +97,38 @@ export class Connection {
    */
   async stream(request: Request): Promise<ReadableStream<Uint8Array>> {
     const limits = limitsOf(this.#settings, request.options ?? {});
-    return await downloaded(this.#settings.url, limits, (headers, deadline, canceller) =>
-      this.#fetch(
-        { ...request, headers: { ...request.headers, ...headers } },
-        deadline,
-        async (response) =>
-          response.ok && response.body ? { response, body: response.body } : answerOf(response),
-        canceller,
-      ),
+    return await downloaded(this.#settings.url, limits, (headers, deadline, canceller) => {
+      const asked = { ...request, headers: { ...request.headers, ...headers } };
+      return this.#open(asked, deadline, canceller);
+    });
+  }
+
+  /** Server-sent events as they arrive, also over lost connections. `pathOf` gives the path of the events after a position. */
+  events(pathOf: (position: string | undefined) => string, position?: string): EventStream {
+    const headers = { accept: "text/event-stream" };
+    return new EventStream(
+      this.#settings.url,
+      this.#settings,
+      (after, deadline, canceller) => {
+        const request = { method: "GET", path: pathOf(after), headers, isWrite: false } as const;
+        return this.#open(request, deadline, canceller);
+      },
+      position,
+    );
+  }
+
+  /** Sends once; the body of a success is not read. */
+  #open(
+    request: Request,
+    deadline: Deadline,
+    canceller: AbortController,
+  ): Promise<Opened | Answer | SendFailure> {
+    return this.#fetch(
+      request,
+      deadline,
+      async (response) =>
+        response.ok && response.body ? { response, body: response.body } : answerOf(response),
+      canceller,
     );
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { ProtocolError } from "../errors.js";
-import { jsonIn, listIn, numberIn, objectOf, optionalTextIn, textIn } from "./answers.js";
+import { jsonIn, listIn, numberIn, objectOf, optionalTextIn, textIn, textsIn } from "./answers.js";
 import { wideTextIn } from "./wide_text.js";
 
 type Raw = Record<string, unknown>;
@@ -69,6 +69,12 @@ export const time: Read<Date> = (raw, name) => {
 export const optionalTime: Read<Date | undefined> = (raw, name) => {
   return isAbsent(raw, name) ? undefined : time(raw, name);
 };
+export const texts: Read<string[]> = (raw, name) => textsIn(raw, name);
+export const optionalTexts: Read<string[] | undefined> = (raw, name) => {
+  return isAbsent(raw, name) ? undefined : textsIn(raw, name);
+};
+/** Any value as it is, null too. */
+export const anything: Read<unknown> = (raw, name) => raw[name];
 /** An object as it is, its names too. */
 export const asIs =
   <T extends object>(): Read<T> =>
@@ -92,6 +98,13 @@ export const list =
   <T>(read: (found: unknown) => T): Read<T[]> =>
   (raw, name) =>
     (listIn(raw, name as never) as unknown[]).map(read);
+export const optionalList =
+  <T>(read: (found: unknown) => T): Read<T[] | undefined> =>
+  (raw, name) =>
+    isAbsent(raw, name) ? undefined : list(read)(raw, name);
+export const optionalFlag: Read<boolean | undefined> = (raw, name) => {
+  return isAbsent(raw, name) ? undefined : flag(raw, name);
+};
 
 function isAbsent(raw: Raw, name: string): boolean {
   return raw[name] === undefined || raw[name] === null;
