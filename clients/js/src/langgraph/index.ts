@@ -5,8 +5,10 @@ export type {
   FilterCondition,
   FilterOperators,
   FilterValue,
-  StoreCountOperation,
   StoreFilter,
+} from "../client/store_filter.js";
+export type {
+  StoreCountOperation,
   StoreGetOperation,
   StoreItem,
   StoreOperation,

@@ -1,6 +1,8 @@
 /** `ThreadkeepStore`: the long-term memory of LangGraph.js on a threadkeep server. */
 
 import { BaseStore, type Operation, type OperationResults } from "@langchain/langgraph-checkpoint";
+import { entriesOf } from "../client/pages.js";
+import type { StoreFilter } from "../client/store_filter.js";
 import { InvalidError, VersionConflictError } from "../errors.js";
 import { Connection } from "../http/connection.js";
 import type { CallOptions } from "../http/deadline.js";
@@ -9,7 +11,6 @@ import { showAs } from "../http/shown.js";
 import { labelsOf, labelsOfPut } from "./namespaces.js";
 import type {
   StoreCountOperation,
-  StoreFilter,
   StoreItem,
   StorePage,
   StorePutOperation,
@@ -192,12 +193,10 @@ export class ThreadkeepStore extends BaseStore {
     if (!(limit >= 1)) {
       throw new InvalidError("pageItems must be at least 1", { field: "pageItems" });
     }
-    let after: string | undefined;
-    do {
-      const page = await this.searchPage(namespacePrefix, { ...more, sortBy, limit, after });
-      yield* page.items;
-      after = page.nextCursor;
-    } while (after !== undefined);
+    yield* entriesOf(
+      (after) => this.searchPage(namespacePrefix, { ...more, sortBy, limit, after }),
+      (page) => page.items,
+    );
   }
 
   /** How many items there are below a prefix. */

@@ -1,27 +1,21 @@
 /** Operations of the store as they travel, and their results as LangGraph's items. */
 
 import type { MatchCondition, Operation } from "@langchain/langgraph-checkpoint";
-import { errorOfProblem, InvalidError, ProtocolError, type ThreadkeepError } from "../errors.js";
-import {
-  bytesIn,
-  listIn,
-  numberIn,
-  objectOf,
-  optionalTextIn,
-  textIn,
-  textsIn,
-} from "../wire/answers.js";
-import { documentText, filterText } from "../wire/document_text.js";
-import { documentOf, type Integers } from "../wire/document_value.js";
+import { searchBody as bodyOfSearch, countBody, versionCondition } from "../client/store_bodies.js";
+import { type Item, itemPage, item as itemRecord, namespacesIn } from "../client/store_records.js";
+import { errorOfProblem, InvalidError, type ThreadkeepError } from "../errors.js";
+import { numberIn, objectOf } from "../wire/answers.js";
+import { documentText } from "../wire/document_text.js";
+import type { Integers } from "../wire/document_value.js";
+import { keyOnWire } from "../wire/ids.js";
+import { minutesOf, wholeNumber } from "../wire/numbers.js";
 import { wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
-import { wideOnWire, wideTextIn } from "../wire/wide_text.js";
 import { indexPut, indexSearch, type Wants } from "./embedding.js";
 import { labelsOf, labelsOfPut } from "./namespaces.js";
 import type {
   StoreCountOperation,
   StoreGetOperation,
-  StoreItem,
   StoreOperation,
   StorePage,
   StorePutOperation,
@@ -81,7 +75,7 @@ function get(operation: StoreGetOperation, settings: StoreSettings): Prepared {
   const place = { namespace: labelsOf(namespace), key: keyOnWire(key) };
   return read({ get: { ...place, refresh_ttl: refreshTtl } }, (answer) => {
     const { item } = answer as Schemas["GotItem"];
-    return item === undefined || item === null ? null : itemOf(item, settings.integers);
+    return item === undefined || item === null ? null : itemOf(itemRecord(item, settings.integers));
   });
 }
 
@@ -91,7 +85,7 @@ function change(operation: StorePutOperation, settings: StoreSettings): Prepared
   const place = {
     namespace: labels,
     key: keyOnWire(key),
-    if_version: ifVersion === undefined ? undefined : wholeNumber(ifVersion, "ifVersion"),
+    if_version: versionCondition(ifVersion),
   };
   const changes = JSON.stringify([...labels, String(key)]);
   if (value === null) {
@@ -100,7 +94,7 @@ function change(operation: StorePutOperation, settings: StoreSettings): Prepared
   }
   const text = documentText(value, "value");
   const { ttl = settings.defaultTtl } = operation;
-  const ttlMinutes = ttl === null ? undefined : minutes(ttl);
+  const ttlMinutes = ttl === null ? undefined : minutesOf(ttl, "ttl");
   const put = { ...place, value: text, ttl_minutes: ttlMinutes } as unknown as Schemas["PutItem"];
   const wants = indexPut(put, text, operation.index, settings.index);
   return {
@@ -165,33 +159,18 @@ function searchBody(
   mode: StoreSearchOperation["mode"],
   settings: StoreSettings,
 ): Schemas["SearchItems"] {
-  const { filter, sortBy, after, select, exact, values, query } = operation;
-  const more = {
-    filter: filterText(filter, "filter"),
-    exact,
-    sort: sortBy,
+  const { filter, sortBy: sort, after, select, exact, values, query } = operation;
+  return bodyOfSearch(labelsOf(operation.namespacePrefix, "namespacePrefix"), {
+    ...{ filter, sort, select, exact, values, mode, limit },
     cursor: after === undefined ? undefined : wellFormed(after, "after"),
-    select: select === undefined ? undefined : namesOf(select, "select"),
-    values,
-    mode,
-    query: mode === "text" || mode === "hybrid" ? wellFormed(query ?? "", "query") : undefined,
-  };
-  const body: Schemas["SearchItems"] = {
-    prefix: labelsOf(operation.namespacePrefix, "namespacePrefix"),
-    limit,
-    offset: wholeNumber(operation.offset ?? 0, "offset"),
-    refresh_ttl: operation.refreshTtl ?? settings.refreshOnRead,
-  };
-  const given = Object.entries(more).filter(([, value]) => value !== undefined);
-  return Object.assign(body, Object.fromEntries(given));
+    query: mode === "text" || mode === "hybrid" ? (query ?? "") : undefined,
+    offset: operation.offset ?? 0,
+    refreshTtl: operation.refreshTtl ?? settings.refreshOnRead,
+  }) as Schemas["SearchItems"];
 }
 
 function count({ namespacePrefix, filter, exact }: StoreCountOperation): Prepared {
-  const body = {
-    prefix: labelsOf(namespacePrefix, "namespacePrefix"),
-    filter: filterText(filter, "filter"),
-    exact,
-  };
+  const body = countBody(labelsOf(namespacePrefix, "namespacePrefix"), { filter, exact });
   return read({ count: body } as Wire, (answer) => {
     return numberIn(answer as Schemas["ItemCount"], "count");
   });
@@ -205,11 +184,11 @@ function listNamespaces(operation: Extract<Operation, { matchConditions?: unknow
   if (maxDepth !== undefined) body.max_depth = wholeNumber(maxDepth, "maxDepth");
   if (matchConditions.length > 0) body.conditions = matchConditions.map(conditionOf);
   return read({ list_namespaces: body }, async (answer, ask) => {
-    const found = namespacesOf(answer);
+    const found = namespacesIn(answer);
     let last = found.length;
     while (last === ROWS_MAX && found.length < limit) {
       const rest = { ...body, offset: offset + found.length, limit: limit - found.length };
-      const more = namespacesOf(await ask({ list_namespaces: rest }));
+      const more = namespacesIn(await ask({ list_namespaces: rest }));
       found.push(...more);
       last = more.length;
     }
@@ -229,71 +208,14 @@ function conditionOf({ matchType, path }: MatchCondition): Schemas["NamespaceCon
 }
 
 function pageOf(answer: object, integers: Integers): StorePage {
-  const raw = answer as Schemas["ItemPage"];
-  const items = listIn(raw, "items").map((item) => searchItemOf(item, integers));
-  const nextCursor = optionalTextIn(raw, "next_cursor");
-  return nextCursor === undefined ? { items } : { items, nextCursor };
+  const { items, nextCursor } = itemPage(answer, integers);
+  const page = { items: items.map(itemOf) };
+  return nextCursor === undefined ? page : { ...page, nextCursor };
 }
 
-function namespacesOf(answer: object): string[][] {
-  const { namespaces } = answer as { namespaces?: unknown };
-  if (!Array.isArray(namespaces)) throw new ProtocolError("the answer lacks namespaces");
-  return namespaces.map((labels) => textsIn({ namespaces: labels }, "namespaces"));
-}
-
-function itemOf(found: unknown, integers: Integers): StoreItem {
-  const raw = objectOf<Schemas["Item"]>(found, "item");
-  const item: StoreItem = {
-    value: raw.value === undefined ? {} : documentOf(bytesIn(raw, "value"), integers),
-    key: wideTextIn(raw, "key"),
-    namespace: textsIn(raw, "namespace"),
-    createdAt: timeIn(raw, "created_at"),
-    updatedAt: timeIn(raw, "updated_at"),
-    version: numberIn(raw, "version"),
-    sizeBytes: numberIn(raw, "size_bytes"),
-  };
-  if (optionalTextIn(raw, "expires_at") !== undefined) item.expiresAt = timeIn(raw, "expires_at");
-  if (typeof raw.ttl_minutes === "number") item.ttl = raw.ttl_minutes;
+/** In LangGraph's words. Absent fields are absent there too. */
+function itemOf({ ttlMinutes, value = {}, ...found }: Item): StoreSearchItem {
+  const item = { ...found, value } as StoreSearchItem;
+  if (ttlMinutes !== undefined) item.ttl = ttlMinutes;
   return item;
-}
-
-function searchItemOf(found: unknown, integers: Integers): StoreSearchItem {
-  const { score } = objectOf<Schemas["Item"]>(found, "item");
-  const item = itemOf(found, integers);
-  return typeof score === "number" ? { ...item, score } : item;
-}
-
-function timeIn(raw: Schemas["Item"], name: "created_at" | "updated_at" | "expires_at"): Date {
-  const time = new Date(textIn(raw, name));
-  if (Number.isNaN(time.getTime())) throw new ProtocolError(`the answer's ${name} is no time`);
-  return time;
-}
-
-/** A key, which may be any string, or a number for its text. */
-export function keyOnWire(key: unknown): string {
-  if (typeof key === "number" || typeof key === "bigint") return String(key);
-  if (typeof key !== "string") throw new InvalidError("key must be text", { field: "key" });
-  return wideOnWire(key);
-}
-
-/** For limits, offsets and versions. Throws InvalidError naming `field`. */
-export function wholeNumber(value: unknown, field: string): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 0) {
-    throw new InvalidError(`${field} must be a whole number, 0 or more`, { field });
-  }
-  return value as number;
-}
-
-function minutes(value: unknown): number {
-  if (typeof value !== "number" || !(value >= 0)) {
-    throw new InvalidError("ttl must be minutes, 0 or more", { field: "ttl" });
-  }
-  return value;
-}
-
-function namesOf(names: unknown, field: string): string[] {
-  if (!Array.isArray(names)) {
-    throw new InvalidError(`${field} must be a list of field names`, { field });
-  }
-  return names.map((name) => wellFormed(String(name), field));
 }
