@@ -1,5 +1,6 @@
 /** The native client, and the errors that everything in this package throws. LangGraph's part is `threadkeep/langgraph`. */
 
+export type { ChangesOptions, ItemChange, ItemChanges } from "./client/changes.js";
 export {
   type AuditOptions,
   Client,
@@ -105,6 +106,34 @@ export type {
   Snapshots,
   TakeOptions,
 } from "./client/snapshots.js";
+export type {
+  ItemHistoryOptions,
+  NamespaceSettingOptions,
+  ScanItemsOptions,
+  Store,
+} from "./client/store.js";
+export type {
+  ItemConditions,
+  NamespacesOptions,
+  PutItemOptions,
+  ReadItemOptions,
+  SearchItemsOptions,
+} from "./client/store_bodies.js";
+export type {
+  FilterCondition,
+  FilterOperators,
+  FilterValue,
+  StoreFilter,
+} from "./client/store_filter.js";
+export type {
+  GotNamespaceSetting,
+  Item,
+  ItemPage,
+  ItemValue,
+  ItemVersion,
+  ItemVersionPage,
+  NamespaceSetting,
+} from "./client/store_records.js";
 export type {
   CreateThreadOptions,
   SearchThreadsOptions,

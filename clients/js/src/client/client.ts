@@ -43,6 +43,7 @@ import {
 } from "./records.js";
 import { Sessions } from "./sessions.js";
 import { Snapshots } from "./snapshots.js";
+import { Store } from "./store.js";
 import { Threads } from "./threads.js";
 import { Tokens } from "./tokens.js";
 import {
@@ -105,6 +106,8 @@ export class Client {
   readonly subjects: Subjects;
   /** Files of namespaces. */
   readonly files: Files;
+  /** Items of namespaces, their versions and settings, and the feed of their changes. */
+  readonly store: Store;
   /** Logs and small documents of agents that are not LangGraph. */
   readonly sessions: Sessions;
   /** Frozen copies of threads, namespaces and sessions, and their return. */
@@ -127,6 +130,7 @@ export class Client {
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
+    this.store = new Store(this.#calls);
     showAs(this, connection.url);
   }
 
