@@ -1,10 +1,32 @@
 /** The native client, and the errors that everything in this package throws. LangGraph's part is `threadkeep/langgraph`. */
 
 export type { ChangesOptions, ItemChange, ItemChanges } from "./client/changes.js";
+export type {
+  Checkpoint,
+  CheckpointPage,
+  CheckpointValues,
+  RawChannel,
+  RawValue,
+  ShownChannel,
+  State,
+  StateInterrupt,
+  StateTask,
+  StateWrite,
+  StoredValue,
+  StoredWrite,
+} from "./client/checkpoint_records.js";
+export type {
+  CheckpointConditions,
+  CheckpointOptions,
+  Checkpoints,
+  ListCheckpointsOptions,
+  ScanCheckpointsOptions,
+  ShownOptions,
+  ValuesOptions,
+} from "./client/checkpoints.js";
 export {
   type AuditOptions,
   Client,
-  type ListThreadsOptions,
   type RetentionPolicyOptions,
 } from "./client/client.js";
 export type {
@@ -136,6 +158,9 @@ export type {
 } from "./client/store_records.js";
 export type {
   CreateThreadOptions,
+  DeleteThreadOptions,
+  ForkThreadOptions,
+  ListThreadsOptions,
   SearchThreadsOptions,
   ThreadConditions,
   ThreadStatus,

@@ -1,28 +1,22 @@
-/** `Client`: threads, files, sessions, snapshots, exports, leases, retention, tokens, subjects, usage and audit, natively. */
+/** `Client`: threads, checkpoints, items, files, sessions, snapshots, exports, leases, retention, tokens, usage and audit, natively. */
 
 import { Connection } from "../http/connection.js";
 import type { CallOptions } from "../http/deadline.js";
 import { type ConnectionOptions, optionsOf, settingsOf } from "../http/settings.js";
 import { showAs } from "../http/shown.js";
 import { threadIdOf } from "../wire/ids.js";
-import type { Query, Schemas } from "../wire/schemas.js";
+import type { Schemas } from "../wire/schemas.js";
 import { timeText } from "../wire/times.js";
 import { Calls } from "./calls.js";
+import { Checkpoints } from "./checkpoints.js";
 import { wholeFile } from "./export_frames.js";
 import { Files } from "./files.js";
-import {
-  nothingPruned,
-  type PruneOptions,
-  type PruneReport,
-  pruneBody,
-  pruneReport,
-} from "./prune.js";
+import type { PruneOptions, PruneReport } from "./prune.js";
 import {
   type AuditPage,
   auditPage,
   type ErasureReceipt,
   erasureReceipt,
-  forkedThread,
   type Identity,
   identity,
   type Lease,
@@ -35,16 +29,13 @@ import {
   type Thread,
   type ThreadPage,
   type ThreadStorage,
-  thread,
-  threadPage,
-  threadStorage,
   type Usage,
   usage,
 } from "./records.js";
 import { Sessions } from "./sessions.js";
 import { Snapshots } from "./snapshots.js";
 import { Store } from "./store.js";
-import { Threads } from "./threads.js";
+import { type ForkThreadOptions, type ListThreadsOptions, Threads } from "./threads.js";
 import { Tokens } from "./tokens.js";
 import {
   checksFirst,
@@ -60,20 +51,6 @@ import {
   MEDIA_TYPE,
   requireNoConflict,
 } from "./transfers.js";
-
-type ThreadsQuery = Query<"/v1/threads">;
-
-export interface ListThreadsOptions extends CallOptions {
-  limit?: number | undefined;
-  /** `nextCursor` of the page before, with the same arguments. */
-  cursor?: string | undefined;
-  sort?: ThreadsQuery["sort"];
-  order?: ThreadsQuery["order"];
-  graphId?: string | undefined;
-  assistantId?: string | undefined;
-  userId?: string | undefined;
-  prefix?: string | undefined;
-}
 
 export interface AuditOptions extends CallOptions {
   since?: Date | string | undefined;
@@ -108,11 +85,13 @@ export class Client {
   readonly files: Files;
   /** Items of namespaces, their versions and settings, and the feed of their changes. */
   readonly store: Store;
+  /** Checkpoints, and states as plain JSON. */
+  readonly checkpoints: Checkpoints;
   /** Logs and small documents of agents that are not LangGraph. */
   readonly sessions: Sessions;
   /** Frozen copies of threads, namespaces and sessions, and their return. */
   readonly snapshots: Snapshots;
-  /** Titles and metadata of threads: create, update, search, count. */
+  /** Threads, their titles and metadata, and searches by them. */
   readonly threads: Threads;
   readonly #connection: Connection;
   readonly #calls: Calls;
@@ -131,6 +110,7 @@ export class Client {
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
     this.store = new Store(this.#calls);
+    this.checkpoints = new Checkpoints(this.#calls);
     showAs(this, connection.url);
   }
 
@@ -139,44 +119,24 @@ export class Client {
     return new Client(this.#connection.withOptions(options) as ConnectionOptions);
   }
 
+  /** `threads.get`. */
   async getThread(threadId: string): Promise<Thread | undefined> {
-    const body = { thread_id: threadIdOf(threadId) };
-    const { thread: found } = await this.#calls.read("/v1/threads/get", body);
-    return found ? thread(found) : undefined;
+    return await this.threads.get(threadId);
   }
 
-  /** What a thread takes, by channel. */
+  /** `threads.getStorage`. */
   async getThreadStorage(threadId: string): Promise<ThreadStorage | undefined> {
-    const query = { thread_id: threadIdOf(threadId) };
-    const { storage } = await this.#calls.get("/v1/threads/storage", query);
-    return storage ? threadStorage(storage) : undefined;
+    return await this.threads.getStorage(threadId);
   }
 
-  /** One page of threads. */
+  /** `threads.list`. */
   async listThreads(options: ListThreadsOptions = {}): Promise<ThreadPage> {
-    const { limit, cursor, sort, order, prefix } = options;
-    const { graphId: graph_id, assistantId: assistant_id, userId: user_id } = options;
-    const query = { limit, cursor, sort, order, prefix, graph_id, assistant_id, user_id };
-    return threadPage(await this.#calls.with(options).get("/v1/threads", query));
+    return await this.threads.list(options);
   }
 
-  /**
-   * Make a thread of another one's state at a checkpoint, with what led to it: how many checkpoints it has. ThreadExistsError where
-   * the target is there, NotFoundError where the source or the checkpoint is not.
-   */
-  async forkThread(
-    source: string,
-    target: string,
-    options: { checkpointId: string; checkpointNs?: string | undefined } & CallOptions,
-  ): Promise<number> {
-    const { checkpointId, checkpointNs } = options;
-    const body = {
-      source: threadIdOf(source),
-      target: threadIdOf(target),
-      checkpoint_id: checkpointId,
-      checkpoint_ns: checkpointNs,
-    };
-    return forkedThread(await this.#calls.with(options).once("/v1/threads/fork", body)).checkpoints;
+  /** `threads.fork`. */
+  async forkThread(source: string, target: string, options: ForkThreadOptions): Promise<number> {
+    return await this.threads.fork(source, target, options);
   }
 
   /** Take the lease of a thread. Throws LeaseHeldError while another holder has it. */
@@ -215,14 +175,12 @@ export class Client {
     await this.#calls.write("/v1/threads/lease/break", { thread_id: threadIdOf(threadId) });
   }
 
-  /** Remove checkpoints, but for the `keepLast` newest of each namespace (1 by default). */
+  /** `checkpoints.prune`. */
   async pruneThreads(
     threadIds: readonly string[],
     options: PruneOptions = {},
   ): Promise<PruneReport> {
-    const body = pruneBody(threadIds, options);
-    if (body.thread_ids.length === 0) return nothingPruned(options.dryRun === true);
-    return pruneReport(await this.#calls.with(options).write("/v1/checkpoints/prune", body));
+    return await this.checkpoints.prune(threadIds, options);
   }
 
   /** Let the server remove by itself. A thread's policy without any limit exempts the thread. */
@@ -329,9 +287,22 @@ export class Client {
     return identity(await this.#calls.get("/v1/whoami", {}));
   }
 
-  /** Returns when the server answers that it lives, else throws. */
+  /** Returns when the server answers that it lives, else throws. It says nothing about the storage. Not for pages of other origins. */
+  async health(options: CallOptions = {}): Promise<void> {
+    await this.#calls.with(options).probe("/healthz");
+  }
+
+  /** `health`. */
   async healthz(): Promise<void> {
-    await this.#calls.probe("/healthz");
+    await this.health();
+  }
+
+  /**
+   * Returns when the server can serve: its storage answers. Until then it is asked again, for `timeoutMs`; then UnavailableError, or
+   * TransportError where nobody answers. Not for pages of other origins, which may call `whoami`.
+   */
+  async ready(options: CallOptions = {}): Promise<void> {
+    await this.#calls.with(options).probe("/readyz");
   }
 }
 

@@ -1,23 +1,29 @@
-/** `client.threads`: what people set of threads, and searches by it. */
+/** `client.threads`: reads, searches, changes, copies and deletes threads. */
 
 import type { CallOptions } from "../http/deadline.js";
+import { numberIn } from "../wire/answers.js";
 import { threadIdOf } from "../wire/ids.js";
 import { exact, wellFormed } from "../wire/packing.js";
-import type { Body, Schemas } from "../wire/schemas.js";
+import type { Body, Query, Schemas } from "../wire/schemas.js";
 import { timeText } from "../wire/times.js";
 import type { Calls } from "./calls.js";
 import {
   type CreatedThread,
   createdThread,
+  forkedThread,
   type Metadata,
   type Thread,
   type ThreadPage,
+  type ThreadStorage,
+  thread,
   threadCount,
   threadPage,
+  threadStorage,
   updatedThread,
 } from "./records.js";
 
 type SearchBody = Body<"/v1/threads/search">;
+type ListQuery = Query<"/v1/threads">;
 
 /**
  * How a thread stands, as the newest checkpoint of the root graph, its writes and the lease say. `interrupted` waits for an answer, or has
@@ -27,6 +33,31 @@ export type ThreadStatus = Schemas["ThreadStatus"];
 
 /** The time to live of a thread in minutes. The server deletes or prunes a thread that has not changed for so long. Setting it needs the right to delete the thread. */
 export type ThreadTtl = Schemas["ThreadTtl"];
+
+export interface ListThreadsOptions extends CallOptions {
+  limit?: number | undefined;
+  /** `nextCursor` of the page before, with the same arguments. */
+  cursor?: string | undefined;
+  sort?: ListQuery["sort"];
+  order?: ListQuery["order"];
+  graphId?: string | undefined;
+  assistantId?: string | undefined;
+  userId?: string | undefined;
+  prefix?: string | undefined;
+}
+
+export interface ForkThreadOptions extends CallOptions {
+  checkpointId: string;
+  /** Absent: the root graph. */
+  checkpointNs?: string | undefined;
+}
+
+export interface DeleteThreadOptions extends CallOptions {
+  /** The fence of the lease. Needed while somebody holds it. */
+  fence?: number | undefined;
+  /** The generation that was last read: ThreadRestoredError where the thread was restored in place since. */
+  generation?: string | undefined;
+}
 
 export interface CreateThreadOptions extends CallOptions {
   /** Default: the server makes one. */
@@ -89,6 +120,65 @@ export class Threads {
 
   constructor(calls: Calls) {
     this.#calls = calls;
+  }
+
+  /** Undefined where there is none, or it is not the caller's. */
+  async get(threadId: string, options: CallOptions = {}): Promise<Thread | undefined> {
+    const body = { thread_id: threadIdOf(threadId) };
+    const { thread: found } = await this.#calls.with(options).read("/v1/threads/get", body);
+    return found ? thread(found) : undefined;
+  }
+
+  /** One page of threads. */
+  async list(options: ListThreadsOptions = {}): Promise<ThreadPage> {
+    const { limit, cursor, sort, order, prefix } = options;
+    const { graphId: graph_id, assistantId: assistant_id, userId: user_id } = options;
+    const query = { limit, cursor, sort, order, prefix, graph_id, assistant_id, user_id };
+    return threadPage(await this.#calls.with(options).get("/v1/threads", query));
+  }
+
+  /** The bytes that a thread takes, by channel. Undefined where there is none. */
+  async getStorage(
+    threadId: string,
+    options: CallOptions = {},
+  ): Promise<ThreadStorage | undefined> {
+    const query = { thread_id: threadIdOf(threadId) };
+    const { storage } = await this.#calls.with(options).get("/v1/threads/storage", query);
+    return storage ? threadStorage(storage) : undefined;
+  }
+
+  /**
+   * Copy all checkpoints, values and writes into a thread that is not there or empty: how many checkpoints. Of a source that is not
+   * there, 0. ThreadExistsError, ThreadTakenError, LeaseHeldError, QuotaExceededError.
+   */
+  async copy(source: string, target: string, options: CallOptions = {}): Promise<number> {
+    const body = { source_thread_id: threadIdOf(source), target_thread_id: threadIdOf(target) };
+    return numberIn(await this.#calls.with(options).once("/v1/threads/copy", body), "checkpoints");
+  }
+
+  /**
+   * Make a thread of another one's state at a checkpoint, with what led to it: how many checkpoints it has. ThreadExistsError where
+   * the target is there, NotFoundError where the source or the checkpoint is not.
+   */
+  async fork(source: string, target: string, options: ForkThreadOptions): Promise<number> {
+    const { checkpointId, checkpointNs } = options;
+    const body = {
+      source: threadIdOf(source),
+      target: threadIdOf(target),
+      checkpoint_id: checkpointId,
+      checkpoint_ns: checkpointNs,
+    };
+    return forkedThread(await this.#calls.with(options).once("/v1/threads/fork", body)).checkpoints;
+  }
+
+  /**
+   * Delete a thread with everything in it. No error where there is none. LeaseHeldError while somebody holds its lease, FenceStaleError
+   * for a fence that is not the current one.
+   */
+  async delete(threadId: string, options: DeleteThreadOptions = {}): Promise<void> {
+    const { fence, generation } = options;
+    const body = { thread_id: threadIdOf(threadId), fence, generation };
+    await this.#calls.with(options).write("/v1/threads/delete", body);
   }
 
   /**

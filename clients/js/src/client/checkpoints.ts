@@ -1,0 +1,175 @@
+/** `client.checkpoints`: checkpoints as they are stored, their values and states as plain JSON, and their removal. */
+
+import { InvalidError } from "../errors.js";
+import type { CallOptions } from "../http/deadline.js";
+import { idOf, threadIdOf } from "../wire/ids.js";
+import { positiveNumber, wholeNumber } from "../wire/numbers.js";
+import { exact } from "../wire/packing.js";
+import type { Calls } from "./calls.js";
+import {
+  type Checkpoint,
+  type CheckpointPage,
+  type CheckpointValues,
+  checkpoint,
+  checkpointPage,
+  checkpointValues,
+  type State,
+  state,
+} from "./checkpoint_records.js";
+import { entriesOf } from "./pages.js";
+import {
+  nothingPruned,
+  type PruneOptions,
+  type PruneReport,
+  pruneBody,
+  pruneReport,
+  runIdsOf,
+} from "./prune.js";
+import type { Metadata } from "./records.js";
+
+/** Conditions on checkpoints. All must hold. */
+export interface CheckpointConditions extends CallOptions {
+  /** Absent: every thread that the caller may read. */
+  threadId?: string | undefined;
+  /** "" is the root graph. Absent: any. */
+  checkpointNs?: string | undefined;
+  checkpointId?: string | undefined;
+  /** Ids that are smaller, in the order of their bytes. */
+  before?: string | undefined;
+  /** Fields that their metadata contains. */
+  filter?: Readonly<Metadata> | undefined;
+  /** True: with the stored values and writes, as bytes. Default false. */
+  values?: boolean | undefined;
+}
+
+export interface ListCheckpointsOptions extends CheckpointConditions {
+  /** Checkpoints of one page, at most 1,000; a page ends at about 4 MiB. */
+  limit?: number | undefined;
+  /** `nextCursor` of the page before, with the same arguments. */
+  cursor?: string | undefined;
+}
+
+export interface ScanCheckpointsOptions extends CheckpointConditions {
+  /** Checkpoints of one request. Default: the server's. */
+  pageCheckpoints?: number | undefined;
+}
+
+/** A checkpoint of a thread. */
+export interface CheckpointOptions extends CallOptions {
+  /** Absent: the root graph. */
+  checkpointNs?: string | undefined;
+  /** Absent: the newest, the greatest id by the order of bytes. */
+  checkpointId?: string | undefined;
+}
+
+export interface ShownOptions extends CheckpointOptions {
+  /** Also the stored bytes, with the tag of their codec. Default false. */
+  raw?: boolean | undefined;
+}
+
+export interface ValuesOptions extends ShownOptions {
+  /** Only these. Absent: all. */
+  channels?: readonly string[] | undefined;
+}
+
+/** Undefined means that there is no such checkpoint, or that its thread is not the caller's. */
+export class Checkpoints {
+  readonly #calls: Calls;
+
+  constructor(calls: Calls) {
+    this.#calls = calls;
+  }
+
+  /** One page, newest first. TooLargeError where a value is too large for an answer: list without values. */
+  async list(options: ListCheckpointsOptions = {}): Promise<CheckpointPage> {
+    const { threadId, checkpointNs, checkpointId, before, filter, values = false } = options;
+    const { limit, cursor } = options;
+    const body = {
+      thread_id: threadId === undefined ? undefined : threadIdOf(threadId),
+      checkpoint_ns: textOf(checkpointNs, "checkpointNs"),
+      checkpoint_id: textOf(checkpointId, "checkpointId"),
+      before: textOf(before, "before"),
+      filter: filter && exact(filter, "filter"),
+      values,
+      limit: limit === undefined ? undefined : wholeNumber(limit, "limit"),
+      cursor,
+    };
+    return checkpointPage(await this.#calls.with(options).read("/v1/checkpoints/list", body));
+  }
+
+  /** Every checkpoint that meets the conditions, newest first. A page is asked for when the one before is used up. */
+  async *scan(options: ScanCheckpointsOptions = {}): AsyncGenerator<Checkpoint, void, undefined> {
+    const { pageCheckpoints, ...conditions } = options;
+    const limit =
+      pageCheckpoints === undefined
+        ? undefined
+        : positiveNumber(pageCheckpoints, "pageCheckpoints");
+    yield* entriesOf(
+      (cursor) => this.list({ ...conditions, limit, cursor }),
+      (page) => page.checkpoints,
+    );
+  }
+
+  /** A checkpoint with its stored values and writes, as bytes. TooLargeError where they do not fit into an answer. */
+  async get(threadId: string, options: CheckpointOptions = {}): Promise<Checkpoint | undefined> {
+    const body = {
+      thread_id: threadIdOf(threadId),
+      checkpoint_ns: textOf(options.checkpointNs, "checkpointNs"),
+      checkpoint_id: textOf(options.checkpointId, "checkpointId"),
+    };
+    const answer = await this.#calls.with(options).read("/v1/checkpoints/get", body);
+    return answer.checkpoint ? checkpoint(answer.checkpoint) : undefined;
+  }
+
+  /** The values of a checkpoint as plain JSON, those of channels that are the graph's own affair too. */
+  async values(
+    threadId: string,
+    options: ValuesOptions = {},
+  ): Promise<CheckpointValues | undefined> {
+    const channel = options.channels?.map((name) => idOf(name, "channels"));
+    if (channel?.length === 0) {
+      const detail = "channels names none: leave it out for all of them";
+      throw new InvalidError(detail, { field: "channels" });
+    }
+    const query = { ...shownQuery(threadId, options), channel };
+    const answer = await this.#calls.with(options).get("/v1/checkpoints/values", query);
+    return answer.checkpoint ? checkpointValues(answer.checkpoint) : undefined;
+  }
+
+  /** A state as the graph's `get_state` tells it, with tasks, interrupts and pending writes, as plain JSON. */
+  async state(threadId: string, options: ShownOptions = {}): Promise<State | undefined> {
+    const query = shownQuery(threadId, options);
+    const answer = await this.#calls.with(options).get("/v1/state", query);
+    return answer.state ? state(answer.state) : undefined;
+  }
+
+  /** Remove checkpoints, but for the `keepLast` newest of each namespace (1 by default). LeaseHeldError where a lease is held. */
+  async prune(threadIds: readonly string[], options: PruneOptions = {}): Promise<PruneReport> {
+    const body = pruneBody(threadIds, options);
+    if (body.thread_ids.length === 0) return nothingPruned(options.dryRun === true);
+    return pruneReport(await this.#calls.with(options).write("/v1/checkpoints/prune", body));
+  }
+
+  /**
+   * Remove the checkpoints, in all threads that the caller may write to, whose metadata has one of these as `run_id`. Checkpoints that
+   * stay keep their state. LeaseHeldError where a lease is held.
+   */
+  async deleteForRuns(runIds: readonly string[], options: CallOptions = {}): Promise<void> {
+    const run_ids = runIdsOf(runIds);
+    if (run_ids.length === 0) return;
+    await this.#calls.with(options).write("/v1/checkpoints/delete-for-runs", { run_ids });
+  }
+}
+
+function shownQuery(threadId: string, { checkpointNs, checkpointId, raw }: ShownOptions) {
+  return {
+    thread_id: threadIdOf(threadId),
+    checkpoint_ns: textOf(checkpointNs, "checkpointNs"),
+    checkpoint_id: textOf(checkpointId, "checkpointId"),
+    raw,
+  };
+}
+
+function textOf(value: string | undefined, field: string): string | undefined {
+  return value === undefined ? undefined : idOf(value, field);
+}

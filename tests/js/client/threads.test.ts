@@ -1,0 +1,99 @@
+/** `client.threads` against the real server: get, list, storage, copies, forks and deletion; and whether the server is ready. */
+
+import {
+  Client,
+  FenceStaleError,
+  LeaseHeldError,
+  ThreadExistsError,
+  ThreadNotFoundError,
+  TransportError,
+} from "threadkeep";
+import { ThreadkeepSaver } from "threadkeep/langgraph";
+import { beforeEach, describe, expect, it } from "vitest";
+import { checkpoint, put } from "../support/checkpoints.js";
+import { type Access, newAccess } from "../support/files.js";
+import { expectRefusals } from "../support/refusals.js";
+import { freePort } from "../support/server.js";
+import { ENGINES } from "../support/servers.js";
+
+describe.each(ENGINES)("on %s", (engine) => {
+  let access: Access;
+  let client: Client;
+  let saver: ThreadkeepSaver;
+
+  beforeEach(async () => {
+    access = await newAccess(engine);
+    client = new Client(access);
+    saver = new ThreadkeepSaver(access);
+  });
+
+  it("the group reads what the methods of the client read", async () => {
+    for (const id of ["a", "b"]) await put(saver, id, checkpoint("c1"));
+    expect(await client.threads.get("a")).toMatchObject({ threadId: "a", checkpointCount: 1 });
+    expect(await client.threads.get("a")).toEqual(await client.getThread("a"));
+    expect(await client.threads.get("none")).toBeUndefined();
+    const page = await client.threads.list({ sort: "thread_id", order: "asc", limit: 1 });
+    expect(page.threads.map((it) => it.threadId)).toEqual(["a"]);
+    const rest = await client.threads.list({
+      ...{ sort: "thread_id", order: "asc", limit: 1 },
+      cursor: page.nextCursor,
+    });
+    expect(rest.threads.map((it) => it.threadId)).toEqual(["b"]);
+    expect(await client.threads.getStorage("a")).toMatchObject({
+      checkpoints: 1,
+      channels: [{ channel: "a", versions: 1 }],
+    });
+    expect(await client.threads.getStorage("none")).toBeUndefined();
+  });
+
+  it("a thread is copied whole, forked at a checkpoint, and deleted", async () => {
+    for (const id of ["c1", "c2"]) {
+      await put(saver, "source", checkpoint(id, { a: `value of ${id}` }));
+    }
+    expect(await client.threads.copy("source", "copy")).toBe(2);
+    const shownIn = async (thread: string) =>
+      (await client.checkpoints.values(thread))?.channels[0]?.value;
+    expect(await shownIn("copy")).toBe("value of c2");
+    expect(await client.threads.fork("source", "fork", { checkpointId: "c1" })).toBe(1);
+    expect(await shownIn("fork")).toBe("value of c1");
+    await expect(client.threads.copy("source", "copy")).rejects.toBeInstanceOf(ThreadExistsError);
+    expect(await client.threads.copy("none", "target")).toBe(0);
+    const absent = client.threads.fork("none", "other", { checkpointId: "c1" });
+    await expect(absent).rejects.toBeInstanceOf(ThreadNotFoundError);
+    await client.threads.delete("source");
+    await client.threads.delete("source");
+    expect(await client.threads.get("source")).toBeUndefined();
+    expect(await shownIn("copy")).toBe("value of c2");
+  });
+
+  it("a thread whose lease is held is deleted with its fence only", async () => {
+    await put(saver, "t", checkpoint("c1"));
+    const { fence } = await client.acquireLease("t", "me", { ttlSeconds: 60 });
+    await expect(client.threads.delete("t")).rejects.toBeInstanceOf(LeaseHeldError);
+    const stale = client.threads.delete("t", { fence: fence + 1 });
+    await expect(stale).rejects.toBeInstanceOf(FenceStaleError);
+    expect(await client.threads.get("t")).toBeDefined();
+    await client.threads.delete("t", { fence });
+    expect(await client.threads.get("t")).toBeUndefined();
+  });
+
+  it("a wrong argument is refused by its name", async () => {
+    const long = "x".repeat(600);
+    await expectRefusals([
+      [() => client.threads.get(""), "thread_id"],
+      [() => client.threads.list({ sort: "size" as never }), "sort"],
+      [() => client.threads.getStorage(long), "thread_id"],
+      [() => client.threads.copy("a", long), "target_thread_id"],
+      [() => client.threads.fork("a", "b", { checkpointId: long }), "checkpoint_id"],
+      [() => client.threads.delete(long), "thread_id"],
+    ]);
+  });
+
+  it("a server that serves is ready and alive, and an address without one is neither", async () => {
+    await client.ready();
+    await client.health();
+    const nobody = new Client(`http://127.0.0.1:${await freePort()}`);
+    await expect(nobody.ready({ timeoutMs: 50 })).rejects.toBeInstanceOf(TransportError);
+    await expect(nobody.health({ timeoutMs: 50 })).rejects.toBeInstanceOf(TransportError);
+  });
+});
