@@ -30,6 +30,17 @@ export {
   type RetentionPolicyOptions,
 } from "./client/client.js";
 export type {
+  Drive,
+  DriveEntry,
+  DriveOptions,
+  DrivePage,
+  DriveUrlOptions,
+  FileAddress,
+  ListDriveOptions,
+  ScanDriveOptions,
+  UploadToDriveOptions,
+} from "./client/drive.js";
+export type {
   AppendedFile,
   DownloadedFile,
   EditedFile,
@@ -170,6 +181,13 @@ export type {
 } from "./client/threads.js";
 export type { TokenOptions, Tokens } from "./client/tokens.js";
 export type { ExportOptions, Imported, ImportOptions, ImportTally } from "./client/transfers.js";
+export type { Upload, UploadPart } from "./client/upload_records.js";
+export type {
+  CompleteUploadOptions,
+  SendUploadOptions,
+  UploadProgress,
+  Uploads,
+} from "./client/uploads.js";
 
 export {
   ArchiveNotFoundError,

@@ -51,9 +51,17 @@ it("on a page of plain http, savers, stores and clients write", async () => {
   server.answers.set("/v1/store/batch", () => ({ results: [{ version: 1 }] }));
   await new ThreadkeepStore(options).put(["n"], "k", { a: 1 });
   server.answers.set("/v1/files/delete", () => ({ deleted: 1 }));
-  expect(await new Client(options).files.delete(["n"], "/a")).toBe(1);
+  const client = new Client(options);
+  expect(await client.files.delete(["n"], "/a")).toBe(1);
+  server.answers.set("/v1/store/put", () => ({ version: 1 }));
+  await client.store.put(["n"], "k", { a: 1 });
+  await client.store.delete(["n"], "k");
+  server.answers.set("/v1/store/history/restore", () => ({ version: 2 }));
+  await client.store.restore(["n"], "k", 1);
+  server.answers.set("/v1/threads/copy", () => ({ checkpoints: 1 }));
+  await client.threads.copy("t", "v");
   const keys = server.seen.map(({ headers }) => headers.get("idempotency-key"));
-  expect(keys.filter((key) => key !== null)).toHaveLength(3);
+  expect(new Set(keys.filter((key) => key !== null)).size).toBe(7);
 });
 
 it("where setImmediate throws, calls of the store are answered all the same", async () => {

@@ -9,6 +9,7 @@ import type { Schemas } from "../wire/schemas.js";
 import { timeText } from "../wire/times.js";
 import { Calls } from "./calls.js";
 import { Checkpoints } from "./checkpoints.js";
+import { Drive } from "./drive.js";
 import { wholeFile } from "./export_frames.js";
 import { Files } from "./files.js";
 import type { PruneOptions, PruneReport } from "./prune.js";
@@ -51,6 +52,7 @@ import {
   MEDIA_TYPE,
   requireNoConflict,
 } from "./transfers.js";
+import { Uploads } from "./uploads.js";
 
 export interface AuditOptions extends CallOptions {
   since?: Date | string | undefined;
@@ -83,6 +85,10 @@ export class Client {
   readonly subjects: Subjects;
   /** Files of namespaces. */
   readonly files: Files;
+  /** Files that are sent in parts, and go on after an interruption. */
+  readonly uploads: Uploads;
+  /** The files of one subject as one tree. */
+  readonly drive: Drive;
   /** Items of namespaces, their versions and settings, and the feed of their changes. */
   readonly store: Store;
   /** Checkpoints, and states as plain JSON. */
@@ -109,6 +115,8 @@ export class Client {
     this.tokens = new Tokens(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
+    this.uploads = new Uploads(this.#calls);
+    this.drive = new Drive(this.#calls);
     this.store = new Store(this.#calls);
     this.checkpoints = new Checkpoints(this.#calls);
     showAs(this, connection.url);

@@ -3,6 +3,7 @@
 import { InvalidError, NoSuchFileError, ProtocolError } from "../errors.js";
 import type { CallOptions } from "../http/deadline.js";
 import { listIn, numberIn } from "../wire/answers.js";
+import { namespaceOf } from "../wire/ids.js";
 import { wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
 import { wideOnWire } from "../wire/wide_text.js";
@@ -273,15 +274,13 @@ export class Files {
   async putContent(
     namespace: readonly string[],
     path: string,
-    bytes: Uint8Array,
+    bytes: Uint8Array | Blob,
     options: PutContentOptions = {},
   ): Promise<StoredFile> {
     const { mediaType, ifVersion } = options;
     const query = contentOf(namespace, path);
     if (ifVersion !== undefined) query.push(["if_version", String(ifVersion)]);
-    if (!(bytes instanceof Uint8Array)) {
-      throw new InvalidError("bytes must be a Uint8Array", { field: "bytes" });
-    }
+    requireBytes(bytes);
     return storedFile(
       await this.#calls.with(options).putBytes("/v1/files/content", query, { bytes, mediaType }),
     );
@@ -339,10 +338,7 @@ export class Files {
 }
 
 function placeOf(namespace: readonly string[], { dialect = "javascript" }: FileOptions) {
-  if (!Array.isArray(namespace)) {
-    throw new InvalidError("namespace must be an array of labels", { field: "namespace" });
-  }
-  return { namespace: namespace.map((label) => textOf(label, "namespace")), dialect };
+  return { namespace: namespaceOf(namespace), dialect };
 }
 
 function contentOf(namespace: readonly string[], path: string): [string, string][] {
@@ -373,6 +369,12 @@ function moveOf(namespace: readonly string[], from: string, to: string, options:
 
 function at(path: string): { path: string } {
   return { path: anyTextOf(path, "path") };
+}
+
+/** Throws InvalidError naming `bytes`. */
+export function requireBytes(bytes: unknown): asserts bytes is Uint8Array | Blob {
+  if (bytes instanceof Uint8Array || bytes instanceof Blob) return;
+  throw new InvalidError("bytes must be a Uint8Array or a Blob", { field: "bytes" });
 }
 
 /** Text that UTF-8 can hold. */

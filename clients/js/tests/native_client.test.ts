@@ -1,0 +1,217 @@
+/** The groups of the native client on a fake server: requests, lost replies, and answers of another form. */
+
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { Client, ProtocolError } from "../src/index.js";
+import { hexOfName, nameOf } from "../src/wire/digest.js";
+import { FakeServer } from "./fake_server.js";
+
+const TIME = "2026-01-31T13:00:00.5Z";
+const ITEM = { namespace: ["n"], key: "k", version: 5, size_bytes: 2 };
+const STORED = { ...ITEM, created_at: TIME, updated_at: TIME };
+const text = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+
+let server: FakeServer;
+let client: Client;
+
+beforeEach(() => {
+  server = new FakeServer();
+  client = new Client({ url: "http://server/base", apiKey: "tk_secret", fetch: server.fetch });
+});
+
+const answer = (path: string, value: unknown) => server.answers.set(`/base${path}`, () => value);
+const bodies = () => server.seen.map(({ body }) => body);
+const queries = () => server.seen.map(({ url }) => url.slice("http://server/base".length));
+
+describe("store", () => {
+  it("a search sends the options that are given, and nothing else", async () => {
+    answer("/v1/store/search", { items: [STORED], next_cursor: "c", omitted: 2 });
+    const page = await client.store.search(["n"], {
+      ...{
+        filter: { a: { $gt: 1 } },
+        exact: true,
+        limit: 3,
+        offset: 4,
+        sort: "key",
+        values: false,
+      },
+      ...{ select: ["a"], query: "tea", mode: "hybrid", queryVector: [1, 0.5], model: "m" },
+      ...{ metric: "l2", refreshTtl: false },
+    });
+    expect(page).toMatchObject({ items: [{ key: "k", version: 5 }], nextCursor: "c", omitted: 2 });
+    expect(page.items[0]?.createdAt).toEqual(new Date(TIME));
+    await client.store.search([]);
+    expect(bodies()).toEqual([
+      {
+        ...{ prefix: ["n"], exact: true, limit: 3, offset: 4, sort: "key", values: false },
+        ...{ select: ["a"], query: "tea", mode: "hybrid", query_vector: [1, 0.5], model: "m" },
+        ...{ metric: "l2", refresh_ttl: false, filter: text({ a: { $gt: 1 } }) },
+      },
+      { prefix: [] },
+    ]);
+  });
+
+  it("a put that is sent again has the same key, and its value is exact", async () => {
+    vi.useFakeTimers();
+    answer("/v1/store/put", { version: 9 });
+    server.faults = [{ lost: "after" }];
+    const vectors = [{ field: "$", vector: [1, 2] }];
+    const put = client.store.put(["n"], "\ud800", { n: 2n ** 60n }, { ifVersion: 5, vectors });
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
+    expect(await put).toBe(9);
+    const keys = server.seen.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys[0]).toBeTruthy();
+    expect(keys[1]).toBe(keys[0]);
+    expect(bodies()[1]).toEqual({
+      ...{ namespace: ["n"], key: text("\ud800"), if_version: 5, vectors },
+      value: new TextEncoder().encode(`{"n":${2n ** 60n}}`),
+    });
+  });
+
+  it("a scan asks for each page with the cursor of the one before", async () => {
+    server.answers.set("/base/v1/store/search", ({ cursor }) => {
+      const item = { ...STORED, key: cursor ?? "first" };
+      return cursor === "b"
+        ? { items: [item] }
+        : { items: [item], next_cursor: cursor ? "b" : "a" };
+    });
+    const keys: string[] = [];
+    for await (const { key } of client.store.scan(["n"], { pageItems: 1 })) keys.push(key);
+    expect(keys).toEqual(["first", "a", "b"]);
+    expect(bodies().map((it) => [it["cursor"], it["limit"], it["sort"]])).toEqual([
+      [undefined, 1, "key"],
+      ["a", 1, "key"],
+      ["b", 1, "key"],
+    ]);
+  });
+
+  it.each([
+    ["a time that is none", { ...STORED, created_at: "soon" }],
+    ["a version that is text", { ...STORED, version: "5" }],
+    ["a namespace that is text", { ...STORED, namespace: "n" }],
+    ["a value that is no JSON", { ...STORED, value: new Uint8Array([123]) }],
+  ])("%s is an error of the protocol", async (_, item) => {
+    answer("/v1/store/get", { item });
+    await expect(client.store.get(["n"], "k")).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it("arguments that cannot travel are refused before anything is sent", async () => {
+    const { store } = client;
+    for (const [call, field] of [
+      [store.put(["n"], "k", { a: Number.NaN }), "value"],
+      [store.put(["n"], "k", {}, { index: "a" as never }), "index"],
+      [store.get(["\ud800"], "k"), "namespace"],
+      [store.search([], { query: "\ud800" }), "query"],
+      [store.search([], { limit: 0.5 }), "limit"],
+    ] as const) {
+      await expect(call).rejects.toMatchObject({ code: "invalid", field });
+    }
+    expect(server.seen).toEqual([]);
+  });
+});
+
+describe("checkpoints", () => {
+  it("values and states are asked for by query, a channel as often as it is named", async () => {
+    answer("/v1/checkpoints/values", {});
+    answer("/v1/state", { state: null });
+    const place = { checkpointNs: "a|b", checkpointId: "c 1", raw: true };
+    await client.checkpoints.values("t/ü", { ...place, channels: ["x", "y&z"] });
+    expect(await client.checkpoints.state("t")).toBeUndefined();
+    expect(queries()).toEqual([
+      "/v1/checkpoints/values?thread_id=t%2F%C3%BC&checkpoint_ns=a%7Cb&checkpoint_id=c+1&raw=true&channel=x&channel=y%26z",
+      "/v1/state?thread_id=t",
+    ]);
+  });
+
+  it("a value of null is a value, and one that is false too", async () => {
+    const channel = { channel: "a", size_bytes: 0, is_delta: false, value: null };
+    const channels = [channel, { ...channel, channel: "b", value: false, version: 0 }];
+    const found = { thread_id: "t", checkpoint_ns: "", checkpoint_id: "c", channels };
+    answer("/v1/checkpoints/values", { checkpoint: found });
+    const values = await client.checkpoints.values("t");
+    expect(values?.channels).toEqual([
+      { channel: "a", sizeBytes: 0, isDelta: false, value: null },
+      { channel: "b", sizeBytes: 0, isDelta: false, value: false, version: 0 },
+    ]);
+    answer("/v1/checkpoints/values", { checkpoint: { ...found, channels: [{ channel: "a" }] } });
+    await expect(client.checkpoints.values("t")).rejects.toBeInstanceOf(ProtocolError);
+  });
+
+  it("a list is without values unless they are asked for", async () => {
+    answer("/v1/checkpoints/list", { checkpoints: [], chain: [], history_channels: [] });
+    await client.checkpoints.list({ filter: { a: 1 }, before: "c" });
+    await client.checkpoints.list({ values: true });
+    expect(bodies()).toEqual([
+      { values: false, filter: text({ a: 1 }), before: "c" },
+      { values: true },
+    ]);
+  });
+});
+
+describe("uploads and the drive", () => {
+  it("a part that has arrived with other bytes is an error, and the file is not completed", async () => {
+    const bytes = new Uint8Array((16 << 20) + 1);
+    const paths: string[] = [];
+    const fetch: typeof globalThis.fetch = async (input, init) => {
+      const { pathname } = new URL(String(input));
+      paths.push(`${init?.method} ${pathname}`);
+      if (!pathname.includes("/parts/")) return await server.fetch(input, init);
+      const part = { part: 1, size_bytes: 4 << 20, sha256: "0".repeat(64) };
+      return Response.json(part);
+    };
+    answer("/v1/files/uploads", { upload_id: "upl/1" });
+    const { uploads } = new Client({ url: "http://server/base", fetch });
+    await expect(uploads.send(["n"], "/a", bytes)).rejects.toBeInstanceOf(ProtocolError);
+    expect(paths).toEqual([
+      "POST /base/v1/files/uploads",
+      "PUT /base/v1/files/uploads/upl%2F1/parts/1",
+    ]);
+  });
+
+  it("hashes are written as the server writes them", async () => {
+    const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    expect(hexOfName(await nameOf(new Uint8Array()))).toBe(empty);
+  });
+
+  it("an address is one below the client's, unless the files have a host of their own", async () => {
+    answer("/api/storage/url", { url: "/api/storage/open?u=1", expires_at: TIME });
+    const options = { subject: "ann", ttlSeconds: 5, version: 7, download: true };
+    const address = await client.drive.getUrl("/a b", options);
+    expect(address).toEqual({
+      url: "http://server/base/api/storage/open?u=1",
+      expiresAt: new Date(TIME),
+    });
+    expect(queries()).toEqual([
+      "/api/storage/url?path=%2Fa+b&subject=ann&seconds=5&version=7&download=true",
+    ]);
+    answer("/api/storage/url", {
+      url: "https://files.test/api/storage/open?u=1",
+      expires_at: TIME,
+    });
+    expect((await client.drive.getUrl("/a")).url).toBe("https://files.test/api/storage/open?u=1");
+  });
+});
+
+describe("threads and the server", () => {
+  it("the older names call the same operations", async () => {
+    answer("/v1/threads/fork", { checkpoints: 2, generation: "g" });
+    expect(await client.forkThread("a", "b", { checkpointId: "c" })).toBe(2);
+    expect(await client.threads.fork("a", "b", { checkpointId: "c" })).toBe(2);
+    expect(bodies()[0]).toEqual(bodies()[1]);
+    answer("/v1/threads/copy", { checkpoints: 3 });
+    expect(await client.threads.copy("a", "b")).toBe(3);
+    expect(bodies()[2]).toEqual({ source_thread_id: "a", target_thread_id: "b" });
+  });
+
+  it("a server that is not ready yet is asked again", async () => {
+    vi.useFakeTimers();
+    server.faults = [{ status: 503, code: "unavailable" }, { refused: true }];
+    const ready = client.ready();
+    await vi.advanceTimersByTimeAsync(5_000);
+    vi.useRealTimers();
+    await ready;
+    expect(queries()).toEqual(["/readyz", "/readyz", "/readyz"]);
+    server.faults = [{ status: 503, code: "unavailable" }];
+    await expect(client.ready({ timeoutMs: 1 })).rejects.toMatchObject({ code: "unavailable" });
+  });
+});
