@@ -1,5 +1,6 @@
 /** `client.threads` against the real server: get, list, storage, copies, forks and deletion; and whether the server is ready. */
 
+import { interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import {
   Client,
   FenceStaleError,
@@ -44,6 +45,24 @@ describe.each(ENGINES)("on %s", (engine) => {
       channels: [{ channel: "a", versions: 1 }],
     });
     expect(await client.threads.getStorage("none")).toBeUndefined();
+  });
+
+  it("a preview names the tasks that are next", async () => {
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("agent", () => interrupt("Really?"))
+      .addEdge(START, "agent")
+      .compile({ checkpointer: saver });
+    const messages = [{ role: "human", content: "Send it" }];
+    await graph.invoke({ messages }, { configurable: { thread_id: "a" } });
+    const { threads } = await client.threads.search({ include: ["preview"] });
+    expect(threads[0]?.preview).toEqual({
+      firstHuman: "Send it",
+      lastMessage: { type: "human", text: "Send it" },
+      messages: 1,
+      next: ["agent"],
+      interrupts: 1,
+      cut: false,
+    });
   });
 
   it("a thread is copied whole, forked at a checkpoint, and deleted", async () => {

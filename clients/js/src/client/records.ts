@@ -14,6 +14,7 @@ import {
   optionalTime,
   recordOf,
   text,
+  texts,
   time,
 } from "../wire/records.js";
 import type { Schemas } from "../wire/schemas.js";
@@ -31,7 +32,7 @@ const threadPreview = recordOf<Schemas["ThreadPreview"]>()("a preview", {
   todos: optionalNested(
     recordOf<Schemas["PreviewTodos"]>()("the todos of a preview", { done: number, total: number }),
   ),
-  next: list(String),
+  next: texts,
   interrupts: number,
   cut: flag,
 });
