@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { InvalidError, ProtocolError } from "../src/errors.js";
 import { base64Of, bytesOfBase64 } from "../src/wire/base64.js";
 import { documentText, filterText } from "../src/wire/document_text.js";
-import { documentOf } from "../src/wire/document_value.js";
+import { documentOf, plainJson } from "../src/wire/document_value.js";
 import { textOf } from "../src/wire/packing.js";
 
 type Shown =
@@ -150,6 +150,17 @@ describe("a value", () => {
     for (const text of ["[]", "5", "{", ""]) expect(() => read(text)).toThrow(ProtocolError);
     expect(() => documentOf(new Uint8Array([0xff]), "bigint")).toThrow(ProtocolError);
   });
+});
+
+it("plain JSON keeps long whole numbers where asked, and takes nothing for bytes", () => {
+  const text = '{"a":[1180591620717411303424,"1180591620717411303424"],"$threadkeep:bytes":"AAAA"}';
+  const list = [2n ** 70n, "1180591620717411303424"];
+  expect(plainJson(utf8(text), "bigint")).toEqual({ a: list, "$threadkeep:bytes": "AAAA" });
+  expect(plainJson(utf8(text), "number")).toMatchObject({ a: [2 ** 70, list[1]] });
+  expect(plainJson(utf8("1180591620717411303424"), "bigint")).toBe(2n ** 70n);
+  const odd = plainJson(utf8('{"__proto__":{"a":12345678901234567890}}'), "bigint");
+  expect(Object.entries(odd as object)).toEqual([["__proto__", { a: 12345678901234567890n }]]);
+  expect(() => plainJson(utf8("{"), "bigint")).toThrow(ProtocolError);
 });
 
 describe("a filter", () => {

@@ -61,7 +61,8 @@ export class FakeServer {
     if (fault?.hangs) return await aborted(init?.signal ?? undefined);
     if (fault?.raw) return answered(200, fault.raw.body, { "content-type": fault.raw.type });
     if (fault?.status) return problem(fault.status, fault.code, fault);
-    const answer = await this.#answer(path, body);
+    const isJson = new Headers(headers).get("accept") === "application/json";
+    const answer = await this.#answer(path, body, isJson);
     if (fault?.lost === "after") throw brokenConnection();
     return answer;
   };
@@ -72,8 +73,9 @@ export class FakeServer {
     return commits.map((it) => it.body["ops"] as Schemas["CommitOp"][]);
   }
 
-  async #answer(path: string, body: Record<string, unknown>): Promise<Response> {
+  async #answer(path: string, body: Record<string, unknown>, isJson: boolean): Promise<Response> {
     const custom = this.answers.get(path);
+    if (custom && isJson) return Response.json(custom(body));
     if (custom) return answered(200, packed(custom(body)), MSGPACK);
     if (path.endsWith("/parts/put")) return this.#put(body as unknown as PutPart);
     if (path.endsWith("/parts/get")) return this.#get(body["name"] as Uint8Array);

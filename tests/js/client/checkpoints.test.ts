@@ -99,6 +99,19 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await client.checkpoints.state("none")).toBeUndefined();
   });
 
+  it("values come as they are, whatever the names of their fields", async () => {
+    const text =
+      '{"__proto__":{"constructor":1},"$threadkeep:bytes":"AAAA","text":"\\u0000","$$typeof":1}';
+    const made = checkpoint("c1", { a: JSON.parse(text) });
+    await saver.put(config("t"), made, METADATA, made.channel_versions);
+    const values = await client.checkpoints.values("t", { integers: "bigint", raw: true });
+    const [shown] = values?.channels ?? [];
+    expect(JSON.stringify(shown?.value)).toBe(text);
+    expect(Buffer.from(shown?.raw?.value?.data ?? []).toString()).toBe(text);
+    const state = await client.checkpoints.state("t");
+    expect(JSON.stringify(state?.values)).toBe(`{"a":${text}}`);
+  });
+
   it("a state is told as the graph tells it, with the question of a task", async () => {
     const State = Annotation.Root({ plan: Annotation<string[]>, done: Annotation<boolean> });
     const graph = new StateGraph(State)

@@ -4,6 +4,8 @@ import { ProtocolError } from "../errors.js";
 import type { Connection, Request } from "../http/connection.js";
 import type { CallOptions } from "../http/deadline.js";
 import type { EventStream } from "../http/event_stream.js";
+import { objectOf } from "../wire/answers.js";
+import { type Integers, plainJson } from "../wire/document_value.js";
 import { segmentOf } from "../wire/ids.js";
 import { packed, textOf, wellFormed } from "../wire/packing.js";
 import { randomId } from "../wire/random_id.js";
@@ -72,6 +74,19 @@ export class Calls {
       isWrite: false,
     } as const;
     return (await this.#connection.call(request)) as GotOf<P>;
+  }
+
+  /** The same as JSON text, which has room for values that MessagePack has not: any name of a field, and any whole number. */
+  async getJson<P extends GetPath>(
+    path: P,
+    query: Query<P>,
+    integers: Integers,
+  ): Promise<GotOf<P>> {
+    const headers = { accept: "application/json" };
+    const place = path + queryText(query as Parameters);
+    const request = { method: "GET", path: place, headers, isWrite: false } as const;
+    const { body } = await this.#connection.answer(request);
+    return objectOf<GotOf<P> & object>(plainJson(body, integers), "the answer");
   }
 
   async delete(

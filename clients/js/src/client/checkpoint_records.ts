@@ -1,6 +1,8 @@
 /** Reads the answers of the checkpoint calls as records. Values of states are plain JSON, as the server shows them. */
 
+import { ProtocolError } from "../errors.js";
 import { bytesIn, objectOf } from "../wire/answers.js";
+import { bytesOfBase64 } from "../wire/base64.js";
 import {
   anything,
   flag,
@@ -61,7 +63,17 @@ export const checkpointPage = recordOf<Schemas["CheckpointPage"]>()("a page of c
 
 /** A value as it is stored: the tag of its codec, and bytes. */
 export type RawValue = ReturnType<typeof rawValue>;
-const rawValue = recordOf<Schemas["RawValue"]>()("a stored value", { tag: text, data: bytes });
+const rawValue = recordOf<Schemas["RawValue"]>()("a stored value", {
+  tag: text,
+  data: bytesOfText,
+});
+
+/** Bytes of an answer in JSON. */
+function bytesOfText(raw: Record<string, unknown>, name: string): Uint8Array {
+  const bytes = bytesOfBase64(text(raw, name));
+  if (!bytes) throw new ProtocolError(`the answer has something else than base64 in ${name}`);
+  return bytes;
+}
 
 /** The stored form of a channel: a value, or the seed and the writes of a delta channel, the oldest first. */
 export type RawChannel = ReturnType<typeof rawChannel>;

@@ -2,6 +2,7 @@
 
 import { InvalidError } from "../errors.js";
 import type { CallOptions } from "../http/deadline.js";
+import type { Integers } from "../wire/document_value.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
 import { positiveNumber, wholeNumber } from "../wire/numbers.js";
 import { exact } from "../wire/packing.js";
@@ -65,6 +66,8 @@ export interface CheckpointOptions extends CallOptions {
 export interface ShownOptions extends CheckpointOptions {
   /** Also the stored bytes, with the tag of their codec. Default false. */
   raw?: boolean | undefined;
+  /** Whole numbers that a `number` would change: "number" (the default) rounds them, "bigint" keeps them. */
+  integers?: Integers | undefined;
 }
 
 export interface ValuesOptions extends ShownOptions {
@@ -132,14 +135,18 @@ export class Checkpoints {
       throw new InvalidError(detail, { field: "channels" });
     }
     const query = { ...shownQuery(threadId, options), channel };
-    const answer = await this.#calls.with(options).get("/v1/checkpoints/values", query);
+    const { integers = "number" } = options;
+    const answer = await this.#calls
+      .with(options)
+      .getJson("/v1/checkpoints/values", query, integers);
     return answer.checkpoint ? checkpointValues(answer.checkpoint) : undefined;
   }
 
   /** A state as the graph's `get_state` tells it, with tasks, interrupts and pending writes, as plain JSON. */
   async state(threadId: string, options: ShownOptions = {}): Promise<State | undefined> {
     const query = shownQuery(threadId, options);
-    const answer = await this.#calls.with(options).get("/v1/state", query);
+    const { integers = "number" } = options;
+    const answer = await this.#calls.with(options).getJson("/v1/state", query, integers);
     return answer.state ? state(answer.state) : undefined;
   }
 

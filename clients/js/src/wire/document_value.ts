@@ -16,11 +16,20 @@ const HAS_LONG_NUMBER = /\d{16}/;
 const QUOTE_OR_NUMBER = /"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const LONG_INTEGER = /^-?\d{16,}$/;
 
+/** The value of plain JSON text, in which nothing stands for bytes. */
+export function plainJson(data: Uint8Array, integers: Integers): unknown {
+  try {
+    return parsed(textOf(data), integers, false);
+  } catch (cause) {
+    throw new ProtocolError("the answer is not JSON", { cause });
+  }
+}
+
 /** The object of an item's text. */
 export function documentOf(data: Uint8Array, integers: Integers): Record<string, unknown> {
   let found: unknown;
   try {
-    found = parsed(textOf(data), integers);
+    found = parsed(textOf(data), integers, true);
   } catch (cause) {
     throw new ProtocolError("the answer's value is not JSON", { cause });
   }
@@ -30,14 +39,17 @@ export function documentOf(data: Uint8Array, integers: Integers): Record<string,
   return found as Record<string, unknown>;
 }
 
-function parsed(text: string, integers: Integers): unknown {
+function parsed(text: string, integers: Integers, mayHaveTags: boolean): unknown {
   const hasLong = integers === "bigint" && HAS_LONG_NUMBER.test(text);
   // Made after the text was written, so no text can hold it.
   const mark = hasLong ? `${randomId()}:` : undefined;
   const found: unknown = JSON.parse(mark ? marked(text, mark) : text);
-  if (!mark && !HAS_TAG.test(text)) return found;
+  const hasTags = mayHaveTags && HAS_TAG.test(text);
+  if (!mark && !hasTags) return found;
   // The value itself is never bytes, so nothing of it was escaped.
-  return typeof found === "object" && found !== null ? entriesRevived(found, mark) : found;
+  return typeof found === "object" && found !== null
+    ? entriesRevived(found, { mark, hasTags })
+    : integerOf(found, mark);
 }
 
 /** The text with its long whole numbers as marked strings. */
@@ -69,28 +81,38 @@ function endOfString(text: string, begin: number): number {
   }
 }
 
-function revived(value: unknown, mark: string | undefined): unknown {
-  if (typeof value === "string") {
-    return mark && value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value;
-  }
-  if (typeof value !== "object" || value === null) return value;
+/** What the text holds that `JSON.parse` does not know. */
+interface Meant {
+  /** Before each long whole number. */
+  mark: string | undefined;
+  hasTags: boolean;
+}
+
+function integerOf(value: unknown, mark: string | undefined): unknown {
+  const isMarked = mark !== undefined && typeof value === "string" && value.startsWith(mark);
+  return isMarked ? BigInt(value.slice(mark.length)) : value;
+}
+
+function revived(value: unknown, meant: Meant): unknown {
+  if (typeof value !== "object" || value === null) return integerOf(value, meant.mark);
+  if (!meant.hasTags) return entriesRevived(value, meant);
   const names = Object.keys(value);
   const [name] = names;
   if (!Array.isArray(value) && names.length === 1 && name !== undefined && LIKE_A_TAG.test(name)) {
     const inner = (value as Record<string, unknown>)[name];
-    if (name.startsWith("$$")) return { [name.slice(1)]: revived(inner, mark) };
+    if (name.startsWith("$$")) return { [name.slice(1)]: revived(inner, meant) };
     const bytes = name === BYTES && typeof inner === "string" ? bytesOfBase64(inner) : undefined;
     if (bytes) return bytes;
   }
-  return entriesRevived(value, mark);
+  return entriesRevived(value, meant);
 }
 
 /** The same object, its entries replaced. */
-function entriesRevived(value: object, mark: string | undefined): object {
+function entriesRevived(value: object, meant: Meant): object {
   const entries = value as Record<string, unknown>;
   for (const name of Object.keys(entries)) {
     const entry = entries[name];
-    const replaced = revived(entry, mark);
+    const replaced = revived(entry, meant);
     if (replaced !== entry) entries[name] = replaced;
   }
   return value;
