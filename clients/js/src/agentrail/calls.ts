@@ -15,7 +15,7 @@ const PREFIX = "/agentrail/v1";
 
 export type Answer = Record<string, unknown>;
 
-/** What a repeatable write is sent with. */
+/** The method and the idempotency key of a write. */
 export interface Write {
   method?: "POST" | "PUT" | "DELETE";
   /** For writes that a second time would be other ones: the same key for all attempts of one call. */

@@ -13,7 +13,7 @@ import { COMPACT_FRACTION, splitOf, TRIGGER_TOKENS } from "./tokens.js";
 /** The server puts the archive's id in its place; a summary may hold it as well, and is kept as it is. */
 const MARK = "{archive_id}";
 const MARK_ESCAPED = "\\u007barchive_id}";
-/** How often a log may move on between two looks at it. */
+/** Attempts of a compaction while others append to the log. */
 const ATTEMPTS = 64;
 
 export type Summarize = (messages: Message[]) => Promise<string>;

@@ -7,11 +7,11 @@ import type { MemoryIndex, MemoryIndexEntry, MemoryScope } from "./contract.js";
 import type { SessionPlace } from "./session_ref.js";
 
 const SUMMARY = /<!--\s*summary:\s*(.+?)\s*-->/;
-/** Where a summary must stand. */
+/** Characters at the start of a document that are searched for its summary. */
 const SUMMARY_CHARACTERS = 512;
 const BYTES_OF_TOKEN = 3;
 
-/** Whose document: `ownerId` is a session's id or a user's, as the scope says. */
+/** The owner of a document. `scope` says whether `ownerId` is the id of a session or of a user. */
 export interface Owner {
   tenantId: string;
   ownerId: string;

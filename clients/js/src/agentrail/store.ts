@@ -32,7 +32,7 @@ import { BUDGET_TOKENS } from "./tokens.js";
 
 const USER_SESSIONS_MAX = 500;
 const CONTEXT_TOKENS = 200_000;
-/** Where the server keeps what these adapters write. */
+/** The kind of the sessions that these adapters write. */
 const KIND = "agentrail";
 const TURNS = "turns";
 

@@ -38,7 +38,7 @@ import {
 /** The error of a file of a download that comes when it is asked for again. */
 const TOO_LARGE_FOR_BATCH = "too_large_for_batch";
 
-/** Whose rules hold for patterns, sizes, orders, lines and texts of errors, and in whose form a file is written. */
+/** The deepagents package whose rules the server follows for patterns, sizes, orders, lines, texts of errors and the form of files. */
 export type Dialect = Schemas["FileDialect"];
 
 export interface FileOptions extends CallOptions {

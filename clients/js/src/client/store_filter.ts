@@ -1,6 +1,6 @@
 /** The types of filters on the values of items. */
 
-/** What has no fields: a value of JSON, bytes, or a time, which is compared as its ISO text. */
+/** A value without fields: a scalar of JSON, bytes, or a time, which is compared as its ISO text. */
 type FilterScalar = string | number | bigint | boolean | null | Date | Uint8Array;
 
 export type FilterValue =

@@ -11,7 +11,7 @@ import type { Space } from "./space.js";
 const BYTES_MIN = 16 * 1024;
 const FILES_REMEMBERED_MAX = 256;
 
-/** How long files were when they were read, and nothing of what is in them. */
+/** Remembers the lengths of files at their last read, without their contents. */
 export class Continued {
   readonly #lengths = new Map<string, number>();
 

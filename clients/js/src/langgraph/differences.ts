@@ -22,7 +22,7 @@ const COST = 120;
 /** A difference has no result, or another one than it says. */
 export class DoesNotFitError extends Error {}
 
-/** What two values have in common behind the headers of their lists, and at their ends. */
+/** Lengths of two values' list headers, and of the equal bytes behind the headers and at the ends. */
 export interface Ends {
   baseHeader: number;
   header: number;
