@@ -97,11 +97,8 @@ const channelFields = recordOf<Schemas["ShownChannel"]>()("a channel", {
  * A channel and its value in plain JSON. A value that cannot be shown is `{ $opaque: { codec, size_bytes, reason } }`. `version` is a text or a
  * number. `tag` is the codec, absent for a channel that is kept as writes (`isDelta`). `sizeBytes` counts the decoded bytes.
  */
-export type ShownChannel = ReturnType<typeof channelFields> & { value: unknown };
-function shownChannel(found: unknown): ShownChannel {
-  const { value } = objectOf<Schemas["ShownChannel"]>(found, "a channel");
-  return { ...channelFields(found), value };
-}
+export type ShownChannel = ReturnType<typeof shownChannel>;
+const shownChannel = withValue(channelFields);
 
 /** The values of a checkpoint, in the order of the channels' names. */
 export type CheckpointValues = ReturnType<typeof checkpointValues>;
@@ -118,11 +115,8 @@ const interruptFields = recordOf<Schemas["StateInterrupt"]>()("an interrupt", {
 });
 
 /** A question of a task. */
-export type StateInterrupt = ReturnType<typeof interruptFields> & { value: unknown };
-function stateInterrupt(found: unknown): StateInterrupt {
-  const { value } = objectOf<Schemas["StateInterrupt"]>(found, "an interrupt");
-  return { ...interruptFields(found), value };
-}
+export type StateInterrupt = ReturnType<typeof stateInterrupt>;
+const stateInterrupt = withValue(interruptFields);
 
 /** A task of a state. `path` is LangGraph's. `result` is what it wrote, once it has ended. */
 export type StateTask = ReturnType<typeof stateTask>;
@@ -143,11 +137,8 @@ const writeFields = recordOf<Schemas["StateWrite"]>()("a write", {
 });
 
 /** A write of a task since the checkpoint. */
-export type StateWrite = ReturnType<typeof writeFields> & { value: unknown };
-function stateWrite(found: unknown): StateWrite {
-  const { value } = objectOf<Schemas["StateWrite"]>(found, "a write");
-  return { ...writeFields(found), value };
-}
+export type StateWrite = ReturnType<typeof stateWrite>;
+const stateWrite = withValue(writeFields);
 
 const stateFields = recordOf<Schemas["State"]>()("a state", {
   thread_id: text,
@@ -171,6 +162,14 @@ export type State = ReturnType<typeof stateFields> & { values: unknown; metadata
 export function state(found: unknown): State {
   const { values, metadata } = objectOf<Schemas["State"]>(found, "a state");
   return { ...stateFields(found), values, metadata };
+}
+
+/** Reads the fields, and `value` as it is, which is there whatever it is. */
+function withValue<T extends object>(fields: (found: unknown) => T) {
+  return (found: unknown): T & { value: unknown } => {
+    const read = fields(found);
+    return { ...read, value: (found as { value?: unknown }).value };
+  };
 }
 
 function listOf(found: unknown): unknown[] {

@@ -4,7 +4,7 @@ import { InvalidError } from "../errors.js";
 import type { CallOptions } from "../http/deadline.js";
 import type { Integers } from "../wire/document_value.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
-import { positiveNumber, wholeNumber } from "../wire/numbers.js";
+import { optionalPositiveNumber, optionalWholeNumber } from "../wire/numbers.js";
 import { exact } from "../wire/packing.js";
 import type { Calls } from "./calls.js";
 import {
@@ -94,7 +94,7 @@ export class Checkpoints {
       before: textOf(before, "before"),
       filter: filter && exact(filter, "filter"),
       values,
-      limit: limit === undefined ? undefined : wholeNumber(limit, "limit"),
+      limit: optionalWholeNumber(limit, "limit"),
       cursor,
     };
     return checkpointPage(await this.#calls.with(options).read("/v1/checkpoints/list", body));
@@ -103,10 +103,7 @@ export class Checkpoints {
   /** Every checkpoint that meets the conditions, newest first. A page is asked for when the one before is used up. */
   async *scan(options: ScanCheckpointsOptions = {}): AsyncGenerator<Checkpoint, void, undefined> {
     const { pageCheckpoints, ...conditions } = options;
-    const limit =
-      pageCheckpoints === undefined
-        ? undefined
-        : positiveNumber(pageCheckpoints, "pageCheckpoints");
+    const limit = optionalPositiveNumber(pageCheckpoints, "pageCheckpoints");
     yield* entriesOf(
       (cursor) => this.list({ ...conditions, limit, cursor }),
       (page) => page.checkpoints,

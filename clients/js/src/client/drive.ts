@@ -2,7 +2,7 @@
 
 import type { CallOptions } from "../http/deadline.js";
 import { idOf } from "../wire/ids.js";
-import { positiveNumber, wholeNumber } from "../wire/numbers.js";
+import { optionalPositiveNumber, optionalWholeNumber } from "../wire/numbers.js";
 import { flag, list, number, optionalText, recordOf, text, time } from "../wire/records.js";
 import type { Schemas } from "../wire/schemas.js";
 import type { Calls } from "./calls.js";
@@ -86,7 +86,7 @@ export class Drive {
     const query = {
       ...fileOf(path, options),
       recursive,
-      limit: limit === undefined ? undefined : wholeNumber(limit, "limit"),
+      limit: optionalWholeNumber(limit, "limit"),
       cursor,
     };
     return drivePage(await this.#calls.with(options).get("/api/storage/list", query));
@@ -98,8 +98,7 @@ export class Drive {
     options: ScanDriveOptions = {},
   ): AsyncGenerator<DriveEntry, void, undefined> {
     const { pageEntries, ...more } = options;
-    const limit =
-      pageEntries === undefined ? undefined : positiveNumber(pageEntries, "pageEntries");
+    const limit = optionalPositiveNumber(pageEntries, "pageEntries");
     yield* entriesOf(
       (cursor) => this.list(path, { ...more, limit, cursor }),
       (page) => page.entries,

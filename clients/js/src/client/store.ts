@@ -4,7 +4,7 @@ import type { CallOptions } from "../http/deadline.js";
 import { numberIn } from "../wire/answers.js";
 import type { Integers } from "../wire/document_value.js";
 import { namespaceOf } from "../wire/ids.js";
-import { positiveNumber, wholeNumber } from "../wire/numbers.js";
+import { optionalWholeNumber, positiveNumber, wholeNumber } from "../wire/numbers.js";
 import type { Calls } from "./calls.js";
 import { type ChangesOptions, ItemChanges } from "./changes.js";
 import { entriesOf } from "./pages.js";
@@ -20,7 +20,6 @@ import {
   type ReadItemOptions,
   type SearchItemsOptions,
   searchBody,
-  versionCondition,
 } from "./store_bodies.js";
 import {
   type GotNamespaceSetting,
@@ -115,7 +114,7 @@ export class Store {
   ): Promise<void> {
     const body = {
       ...itemName(namespace, key),
-      if_version: versionCondition(options.ifVersion),
+      if_version: optionalWholeNumber(options.ifVersion, "ifVersion"),
     };
     await this.#calls.with(options).once("/v1/store/delete", body);
   }
@@ -168,7 +167,7 @@ export class Store {
     const body = {
       ...itemName(namespace, key),
       values,
-      limit: limit === undefined ? undefined : wholeNumber(limit, "limit"),
+      limit: optionalWholeNumber(limit, "limit"),
       cursor,
     };
     const answer = await this.#calls.with(options).read("/v1/store/history", body);
@@ -197,7 +196,7 @@ export class Store {
     const body = {
       ...itemName(namespace, key),
       version: wholeNumber(version, "version"),
-      if_version: versionCondition(options.ifVersion),
+      if_version: optionalWholeNumber(options.ifVersion, "ifVersion"),
     };
     const answer = await this.#calls.with(options).once("/v1/store/history/restore", body);
     return numberIn(answer, "version");
@@ -215,7 +214,7 @@ export class Store {
     const body = {
       namespace: namespaceOf(namespace),
       text_fields: textFields === undefined ? undefined : namesOf(textFields, "textFields"),
-      history: history === undefined ? undefined : wholeNumber(history, "history"),
+      history: optionalWholeNumber(history, "history"),
     };
     const answer = await this.#calls.with(options).write("/v1/store/settings/put", body);
     return namespaceSettingPut(answer).setting;

@@ -5,7 +5,7 @@ import type { CallOptions } from "../http/deadline.js";
 import { documentText, filterText } from "../wire/document_text.js";
 import type { Integers } from "../wire/document_value.js";
 import { keyOnWire, namespaceOf } from "../wire/ids.js";
-import { minutesOf, wholeNumber } from "../wire/numbers.js";
+import { minutesOf, optionalWholeNumber } from "../wire/numbers.js";
 import { wellFormed } from "../wire/packing.js";
 import type { Body, Schemas } from "../wire/schemas.js";
 import type { StoreFilter } from "./store_filter.js";
@@ -99,7 +99,7 @@ export function putBody(
     ...itemName(namespace, key),
     value: text,
     ttl_minutes: ttlMinutes === undefined ? undefined : minutesOf(ttlMinutes, "ttlMinutes"),
-    if_version: versionCondition(ifVersion),
+    if_version: optionalWholeNumber(ifVersion, "ifVersion"),
     index: index === undefined ? undefined : namesOf(index, "index"),
     vectors: vectors?.map(({ field, vector }) => {
       return { vector: [...vector], ...(field === undefined ? {} : { field }) };
@@ -114,8 +114,8 @@ export function searchBody(prefix: string[], options: SearchItemsOptions): Searc
   const { query, queryVector, select, refreshTtl } = options;
   return {
     prefix,
-    limit: limit === undefined ? undefined : wholeNumber(limit, "limit"),
-    offset: offset === undefined ? undefined : wholeNumber(offset, "offset"),
+    limit: optionalWholeNumber(limit, "limit"),
+    offset: optionalWholeNumber(offset, "offset"),
     filter: filterText(options.filter, "filter"),
     exact,
     sort,
@@ -143,15 +143,10 @@ export function namespacesBody(options: NamespacesOptions): Body<"/v1/store/name
   ];
   return {
     conditions: conditions.length === 0 ? undefined : conditions,
-    max_depth: maxDepth === undefined ? undefined : wholeNumber(maxDepth, "maxDepth"),
-    limit: limit === undefined ? undefined : wholeNumber(limit, "limit"),
-    offset: offset === undefined ? undefined : wholeNumber(offset, "offset"),
+    max_depth: optionalWholeNumber(maxDepth, "maxDepth"),
+    limit: optionalWholeNumber(limit, "limit"),
+    offset: optionalWholeNumber(offset, "offset"),
   };
-}
-
-/** The condition of a change. */
-export function versionCondition(ifVersion: number | undefined): number | undefined {
-  return ifVersion === undefined ? undefined : wholeNumber(ifVersion, "ifVersion");
 }
 
 /** Names of fields, or paths of them. */

@@ -4,7 +4,7 @@ import { InvalidError, NotFoundError, ProtocolError } from "../errors.js";
 import type { CallOptions } from "../http/deadline.js";
 import { hexOfName, nameOf } from "../wire/digest.js";
 import { idOf, namespaceOf } from "../wire/ids.js";
-import { positiveNumber, wholeNumber } from "../wire/numbers.js";
+import { optionalWholeNumber, positiveNumber, wholeNumber } from "../wire/numbers.js";
 import type { Calls } from "./calls.js";
 import { type StoredFile, storedFile } from "./file_records.js";
 import { Files, requireBytes } from "./files.js";
@@ -25,7 +25,7 @@ export interface CompleteUploadOptions extends CallOptions {
   ifVersion?: number | undefined;
 }
 
-/** How far an upload is. With `uploadId` it goes on after an interruption; a file that is sent in one request has none. */
+/** Counts the bytes of an upload that have arrived. With `uploadId` it goes on after an interruption; a file that is sent in one request has none. */
 export interface UploadProgress {
   uploadId: string | undefined;
   /** Bytes that have arrived. */
@@ -68,11 +68,11 @@ export class Uploads {
     const source = sourceOf(file);
     const partSizeBytes = positiveNumber(options.partSizeBytes ?? PART_BYTES, "partSizeBytes");
     if (options.uploadId === undefined && source.sizeBytes <= ITEM_BYTES_MAX) {
-      return await this.#sendWhole(namespace, path, file, options);
+      return await this.#sendWhole(namespace, path, file, source.sizeBytes, options);
     }
     const { onProgress, mediaType, ifVersion, timeoutMs, signal } = options;
     const limits = { timeoutMs, signal };
-    const { uploadId, arrived } = await this.#begun(namespace, path, options);
+    const { uploadId, arrived } = await this.#begun(namespace, path, options.uploadId, limits);
     const sizeBytes = longest([...arrived.values()]) || partSizeBytes;
     const parts: UploadPart[] = [];
     let sentBytes = 0;
@@ -132,7 +132,7 @@ export class Uploads {
     const body = {
       parts: parts?.map(({ part, sha256 }) => ({ part, sha256 })),
       media_type: mediaType,
-      if_version: ifVersion === undefined ? undefined : wholeNumber(ifVersion, "ifVersion"),
+      if_version: optionalWholeNumber(ifVersion, "ifVersion"),
     };
     const more = { segments: { upload_id: uploadId } };
     return storedFile(await this.#calls.with(options).write(`${UPLOAD}/complete`, body, more));
@@ -147,9 +147,9 @@ export class Uploads {
     namespace: readonly string[],
     path: string,
     file: Uint8Array | Blob,
+    totalBytes: number,
     { onProgress, ...options }: SendUploadOptions,
   ): Promise<StoredFile> {
-    const totalBytes = sourceOf(file).sizeBytes;
     onProgress?.({ uploadId: undefined, sentBytes: 0, totalBytes });
     const stored = await new Files(this.#calls).putContent(namespace, path, file, options);
     onProgress?.({ uploadId: undefined, sentBytes: totalBytes, totalBytes });
@@ -174,9 +174,9 @@ export class Uploads {
   async #begun(
     namespace: readonly string[],
     path: string,
-    { uploadId, timeoutMs, signal }: SendUploadOptions,
+    uploadId: string | undefined,
+    limits: CallOptions,
   ): Promise<{ uploadId: string; arrived: Map<number, UploadPart> }> {
-    const limits = { timeoutMs, signal };
     if (uploadId === undefined) {
       return { uploadId: await this.begin(namespace, path, limits), arrived: new Map() };
     }

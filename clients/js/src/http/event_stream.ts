@@ -68,11 +68,6 @@ export class EventStream {
     this.#leave();
   }
 
-  /** Ends the connection; the next event comes from another one. */
-  reopen(): void {
-    this.#leave();
-  }
-
   #passed(event: ServerEvent): ServerEvent {
     if (event.id !== "") this.position = event.id;
     // A stream that brings no more than its beginning may break again at once.

@@ -1,14 +1,14 @@
 /** Operations of the store as they travel, and their results as LangGraph's items. */
 
 import type { MatchCondition, Operation } from "@langchain/langgraph-checkpoint";
-import { searchBody as bodyOfSearch, countBody, versionCondition } from "../client/store_bodies.js";
+import { searchBody as bodyOfSearch, countBody } from "../client/store_bodies.js";
 import { type Item, itemPage, item as itemRecord, namespacesIn } from "../client/store_records.js";
 import { errorOfProblem, InvalidError, type ThreadkeepError } from "../errors.js";
 import { numberIn, objectOf } from "../wire/answers.js";
 import { documentText } from "../wire/document_text.js";
 import type { Integers } from "../wire/document_value.js";
 import { keyOnWire } from "../wire/ids.js";
-import { minutesOf, wholeNumber } from "../wire/numbers.js";
+import { minutesOf, optionalWholeNumber, wholeNumber } from "../wire/numbers.js";
 import { wellFormed } from "../wire/packing.js";
 import type { Schemas } from "../wire/schemas.js";
 import { indexPut, indexSearch, type Wants } from "./embedding.js";
@@ -85,7 +85,7 @@ function change(operation: StorePutOperation, settings: StoreSettings): Prepared
   const place = {
     namespace: labels,
     key: keyOnWire(key),
-    if_version: versionCondition(ifVersion),
+    if_version: optionalWholeNumber(ifVersion, "ifVersion"),
   };
   const changes = JSON.stringify([...labels, String(key)]);
   if (value === null) {

@@ -10,11 +10,21 @@ export function wholeNumber(value: unknown, field: string): number {
   return value as number;
 }
 
+/** The same, where it may be left out. */
+export function optionalWholeNumber(value: unknown, field: string): number | undefined {
+  return value === undefined ? undefined : wholeNumber(value, field);
+}
+
 /** For sizes of pages and parts: 1 or more. Throws InvalidError naming `field`. */
 export function positiveNumber(value: unknown, field: string): number {
   if (wholeNumber(value, field) === 0)
     throw new InvalidError(`${field} must be at least 1`, { field });
   return value as number;
+}
+
+/** The same, where it may be left out. */
+export function optionalPositiveNumber(value: unknown, field: string): number | undefined {
+  return value === undefined ? undefined : positiveNumber(value, field);
 }
 
 /** For times to live. Throws InvalidError naming `field`. */
