@@ -1,16 +1,13 @@
 /** `useStream` of LangGraph's SDK for React, in Chromium, on threads of a server that runs no graph. */
 
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Annotation, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { build } from "esbuild";
 import { ThreadkeepSaver } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { Browser } from "../support/chromium.js";
+import { ScriptPage } from "../support/script_page.js";
 import { Server } from "../support/server.js";
 import { waitUntil } from "../support/waiting.js";
 
-const HTML = `<!doctype html><link rel="icon" href="data:,"><body><script src="/page.js"></script>`;
 /** Longer than the page needs for requests that it sends one after the other. */
 const SETTLING_MS = 1_000;
 
@@ -21,31 +18,16 @@ interface Shown {
   isLoading: boolean;
 }
 
-const front = createServer((request, response) => {
-  const isScript = request.url?.endsWith(".js") === true;
-  response.setHeader("content-type", isScript ? "text/javascript" : "text/html");
-  response.end(isScript ? script : HTML);
-});
 let browser: Browser;
 let server: Server;
-let script: string;
+let front: ScriptPage;
 let url: string;
 
 beforeAll(async () => {
   // A page from elsewhere could not ask a server on this machine without a person's permission.
-  await new Promise<void>((resolve) => front.listen(0, "127.0.0.1", resolve));
-  url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  front = await ScriptPage.serve(new URL("chat_page.ts", import.meta.url));
+  url = front.url;
   server = await new Server(undefined, ["--cors-origin", url]).start();
-  const bundled = await build({
-    entryPoints: [new URL("chat_page.ts", import.meta.url).pathname],
-    bundle: true,
-    format: "iife",
-    platform: "browser",
-    define: { "process.env.NODE_ENV": '"production"' },
-    write: false,
-    logLevel: "error",
-  });
-  script = bundled.outputFiles[0]?.text ?? "";
   browser = await Browser.open();
   await talk();
 });
