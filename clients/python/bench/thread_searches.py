@@ -63,9 +63,7 @@ def searches(
                     *against_few(client, few_client, few),
                     *far_pages(scene, client),
                 ]:
-                    found = timed(asked, rounds, max(5, number // 10))
-                    measure = f"{engine}, {threads:,} threads, {asked.name}, p50"
-                    rows.append(row(measure, *found, millis, asked.goal))
+                    rows.append(measured(scene, asked, rounds, number))
             rows += [puts(scene, rounds, number), scalar_puts(scene, rounds, number)]
             if engine == "PostgreSQL":
                 rows.append(disk(scene))
@@ -282,17 +280,21 @@ def encrypted(
                 *((f"by status {it}", {"status": it}) for it in ("idle", "interrupted", "error")),
             ]:
                 calls = Asked(
-                    name,
+                    f"{name}, encrypted / plain",
                     lambda asked=asked: page(sealed, **asked),
                     lambda asked=asked: page(plain, **asked),
                     A_TENTH_MORE,
                 )
-                found = timed(calls, rounds, max(5, number // 10))
-                measure = f"{engine}, {threads:,} threads, {name}, encrypted / plain, p50"
-                yield row(measure, *found, millis, A_TENTH_MORE)
+                yield measured(stages[0], calls, rounds, number)
     finally:
         for stage in stages:
             stage.close()
+
+
+def measured(stage: Stage, asked: Asked, rounds: int, number: int) -> Row:
+    found = timed(asked, rounds, max(5, number // 10))
+    measure = f"{stage.engine}, {stage.threads:,} threads, {asked.name}, p50"
+    return row(measure, *found, millis, asked.goal)
 
 
 def timed(asked: Asked, rounds: int, number: int) -> tuple[float, float]:
