@@ -14,7 +14,7 @@ is_made_from() {
     [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]
 }
 
-packages=$(cat package-lock.json package.json clients/js/package.json tests/js/package.json examples/*/package.json | cksum; pwd)
+packages=$(cat package-lock.json package.json clients/js/package.json clients/console/package.json tests/js/package.json examples/*/package.json | cksum; pwd)
 if ! is_made_from node_modules/.made-from "$packages"; then
     # No script of a package runs: what has native code ships it.
     npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2

@@ -28,6 +28,7 @@ PYTHON_TESTS = ROOT / "tests" / "python"
 PYTHON_SOURCES = [CLIENT, PYTHON_TESTS, ROOT / "tests" / "setup", ROOT / "examples"]
 JAVASCRIPT_CLIENT = ROOT / "clients" / "js"
 JAVASCRIPT_TESTS = ROOT / "tests" / "js"
+CONSOLE = ROOT / "clients" / "console"
 NODE_BIN = ROOT / "node_modules" / ".bin"
 NODE_NEEDED = "not run: needs Node.js 20 or newer with npm, then tests/setup/node.sh"
 SETUP = ROOT / "tests" / "setup"
@@ -121,6 +122,7 @@ def javascript_lints() -> list[Suite]:
         lint("biome", [NODE_BIN / "biome", "ci", "."]),
         lint("tsc, JavaScript client", [*types, JAVASCRIPT_CLIENT]),
         lint("tsc, JavaScript tests", [*types, JAVASCRIPT_TESTS]),
+        lint("tsc, console", [*types, CONSOLE]),
     ]
 
 
@@ -330,6 +332,7 @@ def everything() -> list[Suite]:
         suites += python_tests("python client", CLIENT, [*side_by_side(env), "tests"], env)
         suites += python_tests("python", PYTHON_TESTS, [*side_by_side(env), *suite_folders()], env)
         suites += javascript_tests("javascript client", JAVASCRIPT_CLIENT, env)
+        suites += javascript_tests("console", CONSOLE, env)
         suites += javascript_tests("javascript", JAVASCRIPT_TESTS, env)
         suites += newest_savers(env)
     return suites

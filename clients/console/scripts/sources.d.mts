@@ -1,0 +1,2 @@
+/** SHA-256 of everything that `dist` is made of. */
+export function sourcesDigest(): string;

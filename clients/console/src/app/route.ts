@@ -1,0 +1,239 @@
+/** Addresses of the console: what stands behind `#` as a typed route, and back. No other file reads or writes them. */
+
+import type { ThreadStatus } from "threadkeep";
+
+export const STATUSES = ["interrupted", "busy", "error", "idle"] as const satisfies ThreadStatus[];
+export const SORTS = ["state_updated", "updated", "created", "status", "thread_id"] as const;
+export const ORDERS = ["desc", "asc"] as const;
+export const THREAD_TABS = ["conversation", "timeline", "state", "diff"] as const;
+
+export type ThreadSort = (typeof SORTS)[number];
+export type Order = (typeof ORDERS)[number];
+export type ThreadTab = (typeof THREAD_TABS)[number];
+
+export interface ThreadsRoute {
+  page: "threads";
+  status?: ThreadStatus | undefined;
+  q?: string | undefined;
+  sort?: ThreadSort | undefined;
+  order?: Order | undefined;
+}
+
+export interface ThreadRoute {
+  page: "thread";
+  threadId: string;
+  tab: ThreadTab;
+  /** The checkpoint namespace; absent for the root graph. */
+  ns?: string | undefined;
+  checkpoint?: string | undefined;
+  /** Of a diff. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+export interface StoreRoute {
+  page: "store";
+  namespace: string[];
+  key?: string | undefined;
+  version?: string | undefined;
+  q?: string | undefined;
+  /** The words of a field, or the text of a filter. */
+  mode?: "words" | "filter" | undefined;
+}
+
+export interface FilesRoute {
+  page: "files";
+  place: "namespaces" | "namespace" | "drive";
+  namespace: string[];
+  path: string;
+  subject?: string | undefined;
+}
+
+export type Route =
+  | { page: "home" }
+  | { page: "connect" }
+  | { page: "inbox" }
+  | ThreadsRoute
+  | ThreadRoute
+  | StoreRoute
+  | FilesRoute
+  | { page: "missing"; address: string };
+
+/** The address of a route, with its `#`. */
+export function addressOf(route: Route): string {
+  switch (route.page) {
+    case "home":
+      return "#/";
+    case "connect":
+    case "inbox":
+      return `#/${route.page}`;
+    case "threads": {
+      const { status, q, sort, order } = route;
+      return `#/threads${queryText({ status, q, sort, order })}`;
+    }
+    case "thread":
+      return threadAddress(route);
+    case "store": {
+      const { key, version, q, mode } = route;
+      return `#/store${labelsText(route.namespace)}${queryText({ key, version, q, mode })}`;
+    }
+    case "files":
+      return filesAddress(route);
+    case "missing":
+      return `#${route.address}`;
+  }
+}
+
+/** The route of an address. What no route has is `missing`; a value that a parameter cannot have is left out. */
+export function routeOf(address: string): Route {
+  const text = address.replace(/^#/, "") || "/";
+  const [path = "/", query = ""] = splitOnce(text, "?");
+  const [, section = "", ...rest] = path.split("/");
+  const asked = queryOf(query);
+  const segments = rest.map(decodeText);
+  switch (section) {
+    case "":
+      return segments.length === 0 ? { page: "home" } : missing(text);
+    case "connect":
+    case "inbox":
+      return segments.length === 0 ? { page: section } : missing(text);
+    case "threads":
+      return segments.length === 0 ? threadsRoute(asked) : threadRoute(segments, asked, text);
+    case "store":
+      return storeRoute(segments, asked);
+    case "files":
+      return filesRoute(segments, asked, text);
+    default:
+      return missing(text);
+  }
+}
+
+function missing(address: string): Route {
+  return { page: "missing", address };
+}
+
+function threadAddress({ threadId, tab, ns, checkpoint, from, to }: ThreadRoute): string {
+  const end = tab === "conversation" ? "" : `/${tab}`;
+  return `#/threads/${encodeText(threadId)}${end}${queryText({ ns, cp: checkpoint, from, to })}`;
+}
+
+function threadRoute(segments: string[], asked: Map<string, string>, text: string): Route {
+  const [threadId = "", tab = "conversation", ...more] = segments;
+  const known = oneOf(THREAD_TABS, tab);
+  if (threadId === "" || more.length > 0 || known === undefined) return missing(text);
+  return without<ThreadRoute>({
+    page: "thread",
+    threadId,
+    tab: known,
+    ns: asked.get("ns"),
+    checkpoint: asked.get("cp"),
+    from: asked.get("from"),
+    to: asked.get("to"),
+  });
+}
+
+function threadsRoute(asked: Map<string, string>): ThreadsRoute {
+  return without<ThreadsRoute>({
+    page: "threads",
+    status: oneOf(STATUSES, asked.get("status")),
+    q: asked.get("q"),
+    sort: oneOf(SORTS, asked.get("sort")),
+    order: oneOf(ORDERS, asked.get("order")),
+  });
+}
+
+function storeRoute(namespace: string[], asked: Map<string, string>): StoreRoute {
+  return without<StoreRoute>({
+    page: "store",
+    namespace,
+    key: asked.get("key"),
+    version: asked.get("version"),
+    q: asked.get("q"),
+    mode: oneOf(["words", "filter"] as const, asked.get("mode")),
+  });
+}
+
+function filesAddress({ place, namespace, path, subject }: FilesRoute): string {
+  if (place === "namespaces") return "#/files";
+  const at = place === "drive" ? "/drive" : `/ns${labelsText(namespace)}`;
+  return `#/files${at}${queryText({ path: path === "/" ? undefined : path, subject })}`;
+}
+
+function filesRoute(segments: string[], asked: Map<string, string>, text: string): Route {
+  const [place, ...namespace] = segments;
+  const path = asked.get("path") ?? "/";
+  const subject = asked.get("subject");
+  if (place === undefined) return { page: "files", place: "namespaces", namespace: [], path: "/" };
+  if (place === "ns")
+    return without<FilesRoute>({ page: "files", place: "namespace", namespace, path });
+  if (place !== "drive" || namespace.length > 0) return missing(text);
+  return without<FilesRoute>({ page: "files", place, namespace: [], path, subject });
+}
+
+function labelsText(labels: readonly string[]): string {
+  return labels.map((label) => `/${encodeText(label)}`).join("");
+}
+
+function queryText(values: Record<string, string | undefined>): string {
+  const given = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeText(value)}`],
+  );
+  return given.length === 0 ? "" : `?${given.join("&")}`;
+}
+
+function queryOf(query: string): Map<string, string> {
+  const pairs = query.split("&").filter((pair) => pair !== "");
+  return new Map(
+    pairs.map((pair) => {
+      const [name, value = ""] = splitOnce(pair, "=");
+      return [name, decodeText(value)];
+    }),
+  );
+}
+
+const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** Any text as one part of an address. Half a surrogate pair, which UTF-8 cannot hold, is `%u` and its number. */
+export function encodeText(text: string): string {
+  let [made, done] = ["", 0];
+  for (const found of text.matchAll(LONE_SURROGATE)) {
+    made += encodeURIComponent(text.slice(done, found.index));
+    made += `%u${found[0].charCodeAt(0).toString(16)}`;
+    done = found.index + 1;
+  }
+  return made + encodeURIComponent(text.slice(done));
+}
+
+/** The text of a part of an address. What is not encoded as it should be stays as it is. */
+export function decodeText(part: string): string {
+  return part
+    .split(/(%u[0-9a-f]{4})/)
+    .map((piece) => {
+      if (/^%u[0-9a-f]{4}$/.test(piece)) {
+        return String.fromCharCode(Number.parseInt(piece.slice(2), 16));
+      }
+      try {
+        return decodeURIComponent(piece);
+      } catch {
+        return piece;
+      }
+    })
+    .join("");
+}
+
+function splitOnce(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
+}
+
+function oneOf<const T extends string>(
+  allowed: readonly T[],
+  value: string | undefined,
+): T | undefined {
+  return allowed.find((one) => one === value);
+}
+
+/** The same without entries that are undefined. */
+function without<T extends Route>(route: T): T {
+  return Object.fromEntries(Object.entries(route).filter(([, value]) => value !== undefined)) as T;
+}

@@ -1,0 +1,124 @@
+/** Every place of the console has one address, whatever its ids hold. */
+
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import {
+  addressOf,
+  decodeText,
+  encodeText,
+  ORDERS,
+  type Route,
+  routeOf,
+  SORTS,
+  STATUSES,
+  THREAD_TABS,
+} from "../src/app/route.js";
+
+const HOSTILE = [
+  ..."/|?|#|%|%2F|..|.|../..|//|&=|a b|+|%u0041|%ud800|\ud800|\udc00x|\u202e|\u0000|\ufeff|javascript:alert(1)".split(
+    "|",
+  ),
+  "<img src=x onerror=alert(1)>",
+  "threads/x/state?cp=1#y",
+  "😀 ünïcödé",
+  "",
+];
+const text = fc.oneof(fc.constantFrom(...HOSTILE), fc.string({ unit: "binary" }));
+/** Also half of a surrogate pair. */
+const anyText = fc.oneof(
+  text,
+  fc
+    .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 })
+    .map((codes) => String.fromCharCode(...codes)),
+);
+const id = anyText.filter((one) => one !== "");
+const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+
+const routes: fc.Arbitrary<Route> = fc.oneof(
+  fc.constantFrom<Route>({ page: "home" }, { page: "connect" }, { page: "inbox" }),
+  fc.record({
+    page: fc.constant("threads" as const),
+    status: maybe(fc.constantFrom(...STATUSES)),
+    q: maybe(anyText),
+    sort: maybe(fc.constantFrom(...SORTS)),
+    order: maybe(fc.constantFrom(...ORDERS)),
+  }),
+  fc.record({
+    page: fc.constant("thread" as const),
+    threadId: id,
+    tab: fc.constantFrom(...THREAD_TABS),
+    ns: maybe(anyText),
+    checkpoint: maybe(anyText),
+    from: maybe(anyText),
+    to: maybe(anyText),
+  }),
+  fc.record({
+    page: fc.constant("store" as const),
+    namespace: fc.array(anyText, { maxLength: 4 }),
+    key: maybe(anyText),
+    version: maybe(anyText),
+    q: maybe(anyText),
+    mode: maybe(fc.constantFrom("words" as const, "filter" as const)),
+  }),
+  fc.record({
+    page: fc.constant("files" as const),
+    place: fc.constant("namespace" as const),
+    namespace: fc.array(anyText, { maxLength: 4 }),
+    path: anyText,
+  }),
+  fc.record({
+    page: fc.constant("files" as const),
+    place: fc.constant("drive" as const),
+    namespace: fc.constant<string[]>([]),
+    path: anyText,
+    subject: maybe(anyText),
+  }),
+);
+
+it("an address leads to the route that it was made of", () => {
+  fc.assert(
+    fc.property(routes, (route) => {
+      expect({ ...routeOf(addressOf(route)) }).toEqual(JSON.parse(JSON.stringify(route)));
+    }),
+  );
+});
+
+it("an address is one that a browser keeps as it is", () => {
+  fc.assert(
+    fc.property(routes, (route) => {
+      const address = addressOf(route);
+      expect(address).toMatch(/^#\/[\x21-\x7e]*$/);
+      expect(new URL(address, "http://127.0.0.1/console/").hash).toBe(address);
+    }),
+  );
+});
+
+it("any text is a part of an address and comes back", () => {
+  fc.assert(
+    fc.property(anyText, (one) => {
+      expect(decodeText(encodeText(one))).toBe(one);
+    }),
+  );
+});
+
+it("no address throws", () => {
+  fc.assert(
+    fc.property(text, (one) => {
+      expect(routeOf(`#/${one}`).page).toBeTypeOf("string");
+    }),
+  );
+  fc.assert(
+    fc.property(text, (one) => {
+      expect(routeOf(one).page).toBeTypeOf("string");
+    }),
+  );
+});
+
+it("a value that a parameter cannot have is left out", () => {
+  expect(routeOf("#/threads?status=gone&sort=constructor&order=up&q=x")).toEqual({
+    page: "threads",
+    q: "x",
+  });
+  expect(routeOf("#/threads/a/constructor")).toMatchObject({ page: "missing" });
+  expect(routeOf("#/nowhere")).toMatchObject({ page: "missing" });
+});
