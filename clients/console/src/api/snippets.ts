@@ -1,0 +1,118 @@
+/** Calls as code in three languages, with this server's address and never a credential. */
+
+import { pythonLiteral, scriptLiteral, shellWord } from "../content/literals.js";
+import type { Samples } from "../parts/code.js";
+import { SERVER_URL } from "./server.js";
+
+/** A call of the API: a body for POST, or parameters of a GET. */
+export interface ApiCall {
+  method: "GET" | "POST";
+  path: string;
+  query?: Record<string, string | readonly string[] | undefined>;
+  body?: unknown;
+}
+
+/** How the clients do the same. Absent for Python: its client has no such method yet, and the sample calls the API. */
+export interface Wording {
+  typescript: string;
+  python?: string | undefined;
+}
+
+export function samplesOf(call: ApiCall, wording: Wording, server = SERVER_URL): Samples {
+  return {
+    Python:
+      wording.python === undefined
+        ? pythonRequest(call, server)
+        : pythonClient(wording.python, server),
+    TypeScript: [
+      'import { Client } from "threadkeep";',
+      "",
+      `const client = new Client({ url: ${scriptLiteral(server)} });`,
+      `console.log(${wording.typescript});`,
+    ].join("\n"),
+    curl: curlOf(call, server),
+  };
+}
+
+function pythonClient(expression: string, server: string): string {
+  return [
+    "from threadkeep import Client",
+    "",
+    `with Client(${pythonLiteral(server)}) as client:`,
+    `    print(${expression})`,
+  ].join("\n");
+}
+
+function pythonRequest(call: ApiCall, server: string): string {
+  const data =
+    call.body === undefined ? [] : [`    data=json.dumps(${pythonLiteral(call.body)}).encode(),`];
+  return [
+    "import json",
+    "import os",
+    "import urllib.request",
+    "",
+    "request = urllib.request.Request(",
+    `    ${pythonLiteral(server + pathOf(call))},`,
+    ...data,
+    '    headers={"authorization": f"Bearer {os.environ[\'THREADKEEP_API_KEY\']}", "content-type": "application/json"},',
+    ")",
+    "print(json.load(urllib.request.urlopen(request)))",
+  ].join("\n");
+}
+
+function curlOf(call: ApiCall, server: string): string {
+  const lines = [
+    `curl ${shellWord(server + pathOf(call))}`,
+    '  -H "Authorization: Bearer $THREADKEEP_API_KEY"',
+  ];
+  if (call.body !== undefined) {
+    lines.push(
+      "  -H 'Content-Type: application/json'",
+      `  -d ${shellWord(JSON.stringify(call.body))}`,
+    );
+  }
+  return lines.join(" \\\n");
+}
+
+function pathOf({ path, query = {} }: ApiCall): string {
+  const pairs = Object.entries(query).flatMap(([name, value]): [string, string][] => {
+    if (value === undefined) return [];
+    return typeof value === "string" ? [[name, value]] : value.map((one) => [name, one]);
+  });
+  return pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`;
+}
+
+/** A method of the client with its arguments; options that are undefined are left out. */
+export function methodText(name: string, ...given: unknown[]): string {
+  const list = given.filter((one) => !isEmpty(one)).map(scriptLiteralOf);
+  return `await client.${name}(${list.join(", ")})`;
+}
+
+function scriptLiteralOf(value: unknown): string {
+  return scriptLiteral(isPlain(value) ? defined(value) : value);
+}
+
+/** The same in Python, with the options as named arguments. */
+export function pythonMethodText(
+  name: string,
+  positional: readonly unknown[],
+  named: Record<string, unknown>,
+): string {
+  const list = [
+    ...positional.map(pythonLiteral),
+    ...Object.entries(defined(named)).map(([key, value]) => `${key}=${pythonLiteral(value)}`),
+  ];
+  return `client.${name}(${list.join(", ")})`;
+}
+
+export function defined(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || (isPlain(value) && Object.keys(defined(value)).length === 0);
+}
+
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

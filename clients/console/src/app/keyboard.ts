@@ -1,0 +1,67 @@
+/** Single keys as commands: one list, one listener. None counts while a field has the focus. */
+
+import { useEffect, useRef } from "react";
+import { readPreferences } from "./preferences.js";
+
+/** All keys of the console, as the help shows them. */
+export const SHORTCUTS = [
+  { keys: "?", does: "Show the keys" },
+  { keys: "/", does: "Go to the filter of the page" },
+  { keys: "g h", does: "Go to Home" },
+  { keys: "g t", does: "Go to Threads" },
+  { keys: "g i", does: "Go to the Inbox" },
+  { keys: "g f", does: "Go to Files" },
+  { keys: "g s", does: "Go to the Store" },
+  { keys: "j", does: "Next row" },
+  { keys: "k", does: "Row before" },
+  { keys: "Enter", does: "Open the row" },
+  { keys: ".", does: "Show the page as code" },
+] as const;
+
+export type Keys = (typeof SHORTCUTS)[number]["keys"];
+
+const handlers = new Map<string, (() => void)[]>();
+/** A key may begin a command of two; after a moment it does not any more. */
+const SECOND_KEY_MS = 1_500;
+let first: { key: string; at: number } | undefined;
+
+/** The newest handler of a key counts, so a dialog takes keys from the page below. */
+export function useShortcut(keys: Keys, handler: () => void): void {
+  const latest = useRef(handler);
+  useEffect(() => {
+    latest.current = handler;
+  });
+  useEffect(() => {
+    const call = () => latest.current();
+    handlers.set(keys, [...(handlers.get(keys) ?? []), call]);
+    return () => {
+      handlers.set(
+        keys,
+        (handlers.get(keys) ?? []).filter((one) => one !== call),
+      );
+    };
+  }, [keys]);
+}
+
+export function listenToKeys(): void {
+  window.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (!readPreferences().keys || isBusy(event.target, event.key)) return;
+    const now = performance.now();
+    const isSecond = first !== undefined && now - first.at < SECOND_KEY_MS;
+    const keys = isSecond ? `${first?.key} ${event.key}` : event.key;
+    first = !isSecond && event.key === "g" ? { key: "g", at: now } : undefined;
+    const handler = handlers.get(keys)?.at(-1);
+    if (!handler) return;
+    event.preventDefault();
+    handler();
+  });
+}
+
+/** Whether the element with the focus takes the key for itself. */
+function isBusy(target: EventTarget | null, key: string): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  if (target.isContentEditable || target.closest("dialog[open]")) return true;
+  if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return true;
+  return key === "Enter" && target.closest("a, button, summary") !== null;
+}

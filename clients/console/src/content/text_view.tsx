@@ -1,0 +1,53 @@
+/** A text of a message: markdown while it is small, else its beginning as it is. */
+
+import { lazy, Suspense, useState } from "react";
+import { CopyButton, DownloadButton } from "../parts/copy.js";
+import { Guard } from "../parts/guard.js";
+import { counted, cutText, TEXT_SHOWN_MAX } from "./json_tree.js";
+
+const Markdown = lazy(() => import("./markdown.js"));
+
+/** Marks that nest make the reader of markdown slow and deep. */
+const NESTED = /[>*_~[\]()!-]{40}|(?:[>*+-] ?){20}|(?:\d+[.)] ?){20}|^ {200}/m;
+
+/** Whether a text is read as markdown. */
+export function isReadable(text: string): boolean {
+  return text.length <= TEXT_SHOWN_MAX && !NESTED.test(text);
+}
+
+export function TextView({ text, isPlain }: { text: string; isPlain?: boolean }) {
+  if (isPlain || !isReadable(text)) return <PlainText text={text} />;
+  const plain = <PlainText text={text} />;
+  return (
+    <div className="markdown">
+      <Guard instead={() => plain}>
+        <Suspense fallback={plain}>
+          <Markdown text={text} />
+        </Suspense>
+      </Guard>
+    </div>
+  );
+}
+
+/** The beginning of a text; the rest as a download. */
+export function PlainText({ text, shown = TEXT_SHOWN_MAX }: { text: string; shown?: number }) {
+  const [max, setMax] = useState(Math.min(shown, TEXT_SHOWN_MAX));
+  const cut = cutText(text, max);
+  return (
+    <div className="plain-text">
+      <pre>{cut.text}</pre>
+      {cut.more > 0 ? (
+        <p className="cut">
+          {counted(cut.more, "more character", "more characters")}{" "}
+          {max < TEXT_SHOWN_MAX ? (
+            <button type="button" className="link-button" onClick={() => setMax(TEXT_SHOWN_MAX)}>
+              show more
+            </button>
+          ) : null}
+          <CopyButton text={() => text} what="the whole text" />
+          <DownloadButton bytes={() => text} name="text.txt" />
+        </p>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,86 @@
+/** A long list of which only the visible rows are in the page. `j`, `k` and Enter walk through it. */
+
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useShortcut } from "../app/keyboard.js";
+
+interface Given<Row> {
+  label: string;
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** About how high a row is. */
+  heightPx: number;
+  render: (row: Row, index: number) => ReactNode;
+  onOpen?: ((row: Row) => void) | undefined;
+  /** Called when the end comes near. */
+  onEnd?: (() => void) | undefined;
+}
+
+const ROWS_BEYOND = 8;
+
+export function Rows<Row>(given: Given<Row>) {
+  const { rows, keyOf, onEnd } = given;
+  const list = useRef<HTMLUListElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const found = list.current?.getBoundingClientRect().top ?? 0;
+    setTop(found + window.scrollY);
+  }, []);
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => given.heightPx,
+    overscan: ROWS_BEYOND,
+    scrollMargin: top,
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row === undefined ? index : keyOf(row);
+    },
+  });
+  const [marked, setMarked] = useMarkedRow(given, (index) => virtual.scrollToIndex(index));
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (rows.length > 0 && last >= rows.length - ROWS_BEYOND) onEnd?.();
+  }, [last, rows.length, onEnd]);
+  return (
+    <ul
+      ref={list}
+      className="rows"
+      aria-label={given.label}
+      style={{ height: virtual.getTotalSize() }}
+    >
+      {items.map(({ index, key, start }) => {
+        const row = rows[index];
+        return row === undefined ? null : (
+          <li
+            key={key}
+            ref={virtual.measureElement}
+            data-index={index}
+            data-marked={index === marked ? "" : undefined}
+            style={{ transform: `translateY(${start - top}px)` }}
+            onFocus={() => setMarked(index)}
+          >
+            {given.render(row, index)}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** The row that the keys are at. */
+function useMarkedRow<Row>({ rows, onOpen }: Given<Row>, show: (index: number) => void) {
+  const [marked, setMarked] = useState(-1);
+  const move = (step: number) => {
+    const next = Math.min(rows.length - 1, Math.max(0, marked + step));
+    setMarked(next);
+    if (rows.length > 0) show(next);
+  };
+  useShortcut("j", () => move(1));
+  useShortcut("k", () => move(-1));
+  useShortcut("Enter", () => {
+    const row = rows[marked];
+    if (row !== undefined) onOpen?.(row);
+  });
+  return [marked, setMarked] as const;
+}
