@@ -1,0 +1,103 @@
+/** Threads and their states, kept current while they are shown. */
+
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
+import type { SearchThreadsOptions, Thread } from "threadkeep";
+import { useApi } from "../../api/context.js";
+import { Backoff, LIST_MS } from "../../app/live.js";
+
+const PAGE_THREADS = 50;
+/** A longer list is not asked for again by itself: it would be all of its pages. */
+const PAGES_LIVE_MAX = 2;
+/** A state may be large, so one that is not seen any more is soon forgotten. */
+const STATE_KEPT_MS = 15_000;
+
+export type ThreadsFilter = Pick<SearchThreadsOptions, "status" | "q" | "sort" | "order">;
+
+export function useThreads(filter: ThreadsFilter) {
+  const { client } = useApi();
+  return useInfiniteQuery({
+    queryKey: ["threads", filter],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      client.threads.search({
+        ...filter,
+        limit: PAGE_THREADS,
+        include: ["preview"],
+        cursor,
+        signal,
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: ({ state: { data } }) =>
+      (data?.pages.length ?? 0) > PAGES_LIVE_MAX ? false : LIST_MS,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** How many threads meet a filter; undefined while it is not known, or may not be. */
+export function useThreadCount(filter: Pick<ThreadsFilter, "status" | "q">) {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["threads", "count", filter],
+    queryFn: ({ signal }) => client.threads.count({ ...filter, signal }),
+    refetchInterval: LIST_MS,
+  }).data;
+}
+
+/** A thread; asked for often while it changes. */
+export function useThread(threadId: string) {
+  const { client } = useApi();
+  const backoff = useRef(new Backoff());
+  return useQuery({
+    queryKey: ["thread", threadId],
+    queryFn: async ({ signal }) => {
+      const thread = (await client.threads.get(threadId, { signal })) ?? null;
+      backoff.current.note(thread ? versionOf(thread) : "");
+      return thread;
+    },
+    refetchInterval: () => backoff.current.ms,
+  });
+}
+
+/** Changes whenever the state of a thread does. */
+export function versionOf({
+  generation,
+  checkpointCount,
+  stateUpdatedAt,
+  updatedAt,
+  status,
+}: Thread): string {
+  const at = (stateUpdatedAt ?? updatedAt).toISOString();
+  return [generation, checkpointCount, at, status].join(" ");
+}
+
+export interface StateName {
+  threadId: string;
+  ns: string;
+  /** Absent: the newest. */
+  checkpoint?: string | undefined;
+}
+
+/** A state. `version` is that of the thread, so that the newest state is asked for when there is one. */
+export function useThreadState(
+  { threadId, ns, checkpoint }: StateName,
+  version: string,
+  enabled = true,
+) {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["state", threadId, ns, checkpoint ?? "", checkpoint === undefined ? version : ""],
+    queryFn: async ({ signal }) =>
+      (await client.checkpoints.state(threadId, {
+        checkpointNs: ns,
+        checkpointId: checkpoint,
+        integers: "bigint",
+        signal,
+      })) ?? null,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: STATE_KEPT_MS,
+    structuralSharing: false,
+    enabled,
+  });
+}

@@ -1,0 +1,174 @@
+/** Conversations of agents that an agent called, each under its call. */
+
+import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
+import { Bot } from "lucide-react";
+import { createContext, type ReactNode, useContext, useState } from "react";
+import { useApi } from "../../api/context.js";
+import { type Call, conversationOf } from "../../content/conversation.js";
+import { counted } from "../../content/json_tree.js";
+import { MessageView } from "../../content/message_view.js";
+import { isFields, messagesOf } from "../../content/shapes.js";
+import { callersIn, childrenOf, joinRuns, type Run, runsOf } from "../../content/subagents.js";
+import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
+import { Failure, Loading } from "../../parts/states.js";
+import { useThreadState } from "./queries.js";
+
+/** First checkpoints that are looked at, newest first. */
+const RUNS_MAX = 1_000;
+/** Each calling checkpoint is a state to read, so the older ones are read when they are asked for. */
+const CALLERS_AT_ONCE = 10;
+
+interface Runs {
+  threadId: string;
+  version: string;
+  all: readonly Run[];
+}
+
+const RunsContext = createContext<Runs>({ threadId: "", version: "", all: [] });
+
+/** Knows the runs of a thread. Each graph begins with a checkpoint of the source `input`, so those name all runs. */
+export function RunsProvider(given: { threadId: string; version: string; children: ReactNode }) {
+  const { threadId, version, children } = given;
+  const { client } = useApi();
+  const { data } = useQuery({
+    queryKey: ["runs", threadId, version],
+    queryFn: async ({ signal }) => {
+      const filter = { source: "input" };
+      const page = await client.checkpoints.list({ threadId, filter, limit: RUNS_MAX, signal });
+      return runsOf(page.checkpoints);
+    },
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return <RunsContext value={{ threadId, version, all: data ?? [] }}>{children}</RunsContext>;
+}
+
+export interface Joined {
+  /** By the id of the call. */
+  byCall: ReadonlyMap<string, Run>;
+  /** Runs whose call is not known. */
+  others: readonly Run[];
+  /** Calling checkpoints that were not read yet. */
+  more: number;
+  readMore: () => void;
+}
+
+/** The runs that the graph in a namespace called. */
+export function useJoinedRuns(ns: string): Joined {
+  const { client } = useApi();
+  const { threadId, version, all } = useContext(RunsContext);
+  const [count, setCount] = useState(CALLERS_AT_ONCE);
+  const runs = childrenOf(all, ns);
+  const callers = callersIn(runs, ns);
+  const read = callers.slice(0, count);
+  const joined = useQueries({
+    queries: read.map((checkpointId, at) => ({
+      // What called last may still be running: its tasks write. The others have ended.
+      queryKey: ["calls", threadId, ns, checkpointId, at === 0 ? version : "", runs.length],
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
+        const state = await client.checkpoints.state(threadId, {
+          checkpointNs: ns,
+          checkpointId,
+          integers: "bigint",
+          signal,
+        });
+        const called = runs.filter((run) => run.callers.get(ns) === checkpointId);
+        return state ? [...joinRuns(state, called)] : [];
+      },
+      placeholderData: keepPreviousData,
+      staleTime: Number.POSITIVE_INFINITY,
+    })),
+    combine: (results) => ({
+      pairs: results.flatMap(({ data }) => data ?? []),
+      isPending: results.some(({ isPending }) => isPending),
+    }),
+  });
+  const byCall = new Map(joined.pairs);
+  const known = new Set([...byCall.values()].map((run) => run.ns));
+  const isRead = (run: Run) => {
+    const caller = run.callers.get(ns);
+    return caller === undefined || read.includes(caller);
+  };
+  return {
+    byCall,
+    others: joined.isPending ? [] : runs.filter((run) => !known.has(run.ns) && isRead(run)),
+    more: callers.length - read.length,
+    readMore: () => setCount(count + CALLERS_AT_ONCE),
+  };
+}
+
+/** What stands under a call: the agent that it called, if it called one. */
+export function CalledAgent({ joined, call }: { joined: Joined; call: Call }) {
+  const run = call.id === undefined ? undefined : joined.byCall.get(call.id);
+  return run ? <RunView run={run} name={run.agent ?? agentIn(call.args)} /> : null;
+}
+
+function agentIn(args: unknown): string {
+  const name = isFields(args) ? args["subagent_type"] : undefined;
+  return typeof name === "string" ? name : "agent";
+}
+
+export function OtherRuns({ joined }: { joined: Joined }) {
+  const { others, more, readMore } = joined;
+  return (
+    <>
+      {more > 0 ? (
+        <button type="button" className="button" onClick={readMore}>
+          Find the agents of {counted(more, "earlier step", "earlier steps")}
+        </button>
+      ) : null}
+      {others.length > 0 ? (
+        <section aria-label="Other graphs of this thread">
+          <h3>Other graphs of this thread</h3>
+          {others.map((run) => (
+            <RunView key={run.ns} run={run} name={run.agent ?? run.ns} />
+          ))}
+        </section>
+      ) : null}
+    </>
+  );
+}
+
+function RunView({ run, name }: { run: Run; name: string }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const { threadId } = useContext(RunsContext);
+  return (
+    <details className="subagent" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>
+        <Bot aria-hidden /> Agent <Marked className="call-name" text={name} />
+      </summary>
+      {isOpen ? (
+        <>
+          <p className="note">
+            <Link to={{ page: "thread", threadId, tab: "state", ns: run.ns }}>Its state</Link>{" "}
+            <Link to={{ page: "thread", threadId, tab: "timeline", ns: run.ns }}>Its timeline</Link>
+          </p>
+          <InnerConversation ns={run.ns} />
+        </>
+      ) : null}
+    </details>
+  );
+}
+
+function InnerConversation({ ns }: { ns: string }) {
+  const { threadId, version } = useContext(RunsContext);
+  const { data, error, refetch } = useThreadState({ threadId, ns }, version);
+  const joined = useJoinedRuns(ns);
+  if (error) return <Failure error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  const entries = conversationOf(messagesOf(data?.values));
+  if (entries.length === 0) return <p className="note">It has no messages.</p>;
+  return (
+    <div className="inner-conversation">
+      {entries.map((entry) => (
+        <MessageView
+          key={entry.key}
+          entry={entry}
+          below={(call) => <CalledAgent joined={joined} call={call} />}
+        />
+      ))}
+      <OtherRuns joined={joined} />
+    </div>
+  );
+}

@@ -1,0 +1,146 @@
+/** One thread: its conversation, its timeline, its states. */
+
+import { lazy, Suspense, useRef } from "react";
+import type { Thread } from "threadkeep";
+import { methodText, samplesOf } from "../../api/snippets.js";
+import { THREAD_TABS, type ThreadRoute, type ThreadTab } from "../../app/route.js";
+import { counted } from "../../content/json_tree.js";
+import { ShowAsCode } from "../../parts/code.js";
+import { CopyButton } from "../../parts/copy.js";
+import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
+import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Size, Time } from "../../parts/units.js";
+import { ConversationTab } from "./conversation_tab.js";
+import { useThread, versionOf } from "./queries.js";
+import { RunsProvider } from "./subagents.js";
+import { StatusBadge } from "./thread_row.js";
+
+const TimelineTab = lazy(() => import("../checkpoints/timeline_tab.js"));
+const StateTab = lazy(() => import("../checkpoints/state_tab.js"));
+const DiffTab = lazy(() => import("../checkpoints/diff_tab.js"));
+
+const TITLES: Record<ThreadTab, string> = {
+  conversation: "Conversation",
+  timeline: "Timeline",
+  state: "State",
+  diff: "Diff",
+};
+
+export function ThreadPage({ route }: { route: ThreadRoute }) {
+  const { threadId } = route;
+  const { data, error, refetch } = useThread(threadId);
+  // A thread that is gone keeps what was shown of it.
+  const last = useRef<Thread>(undefined);
+  if (data) last.current = data;
+  const thread = data ?? last.current;
+  if (error && !thread) return <Failure error={error} retry={() => void refetch()} />;
+  if (data === undefined && !thread) return <Loading />;
+  if (!thread) return <Absent threadId={threadId} />;
+  return (
+    <>
+      <ThreadHead thread={thread} route={route} />
+      {data === null ? (
+        <p role="status">The thread is not there any more. This is what was seen last.</p>
+      ) : null}
+      {error ? <Failure error={error} retry={() => void refetch()} /> : null}
+      <RunsProvider threadId={threadId} version={versionOf(thread)}>
+        <Suspense fallback={<Loading />}>
+          <Tab thread={thread} route={route} />
+        </Suspense>
+      </RunsProvider>
+    </>
+  );
+}
+
+function Absent({ threadId }: { threadId: string }) {
+  return (
+    <Empty title="There is no such thread" isPage>
+      <p>
+        <Marked text={threadId} /> was deleted, was never written, or is not granted to this key.
+      </p>
+      <Link to={{ page: "threads" }}>All threads</Link>
+    </Empty>
+  );
+}
+
+function Tab({ thread, route }: { thread: Thread; route: ThreadRoute }) {
+  const version = versionOf(thread);
+  switch (route.tab) {
+    case "conversation":
+      return <ConversationTab thread={thread} />;
+    case "timeline":
+      return <TimelineTab route={route} version={version} />;
+    case "state":
+      return <StateTab route={route} version={version} />;
+    case "diff":
+      return <DiffTab route={route} />;
+  }
+}
+
+function ThreadHead({ thread, route }: { thread: Thread; route: ThreadRoute }) {
+  const { threadId, title } = thread;
+  return (
+    <>
+      <header className="page-head">
+        <h1>
+          <Marked text={title || threadId} />
+        </h1>
+        <StatusBadge status={thread.status} />
+        <ShowAsCode samples={samples(route)} />
+      </header>
+      <p className="thread-facts">
+        <Marked className="thread-id" text={threadId} />
+        <CopyButton text={() => threadId} what="the thread id" />
+        <span>{counted(thread.checkpointCount, "checkpoint", "checkpoints")}</span>
+        <span>step {thread.lastStep ?? "–"}</span>
+        <Size bytes={thread.sizeBytes} />
+        {thread.owner === undefined ? null : (
+          <span>
+            owner <Marked text={thread.owner} />
+          </span>
+        )}
+        <span>
+          changed <Time at={thread.stateUpdatedAt ?? thread.updatedAt} />
+        </span>
+      </p>
+      <nav className="tab-links" aria-label="Views of the thread">
+        {THREAD_TABS.filter((tab) => tab !== "diff" || route.tab === "diff").map((tab) => (
+          <Link
+            key={tab}
+            to={tab === route.tab ? route : { page: "thread", threadId, tab }}
+            isCurrent={tab === route.tab}
+          >
+            {TITLES[tab]}
+          </Link>
+        ))}
+      </nav>
+    </>
+  );
+}
+
+function samples({ threadId, tab, ns, checkpoint }: ThreadRoute) {
+  if (tab === "timeline") {
+    const body = { thread_id: threadId, checkpoint_ns: ns, values: false, limit: 100 };
+    return samplesOf(
+      { method: "POST", path: "/v1/checkpoints/list", body },
+      { typescript: methodText("checkpoints.list", { threadId, checkpointNs: ns, limit: 100 }) },
+    );
+  }
+  if (tab === "conversation") {
+    return samplesOf(
+      { method: "GET", path: "/v1/state", query: { thread_id: threadId } },
+      { typescript: methodText("checkpoints.state", threadId) },
+    );
+  }
+  const query = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint };
+  return samplesOf(
+    { method: "GET", path: "/v1/checkpoints/values", query },
+    {
+      typescript: methodText("checkpoints.values", threadId, {
+        checkpointNs: ns,
+        checkpointId: checkpoint,
+      }),
+    },
+  );
+}
