@@ -1,0 +1,31 @@
+/** One file: looked at as a text or a picture, and downloaded as it is. */
+
+import { useState } from "react";
+import { TooLargeError } from "threadkeep";
+import type { FilesRoute } from "../../app/route.js";
+import { BytesView } from "../../content/bytes_view.js";
+import { CopyButton } from "../../parts/copy.js";
+import { Marked } from "../../parts/marked.js";
+import { Failure, Loading } from "../../parts/states.js";
+import { PREVIEW_BYTES_MAX, useFile } from "./queries.js";
+
+export function FileView({ route }: { route: FilesRoute }) {
+  const [max, setMax] = useState(PREVIEW_BYTES_MAX);
+  const { data, error, refetch } = useFile(route, max);
+  return (
+    <article className="file">
+      <h2>
+        <Marked text={route.path} />
+        <CopyButton text={() => route.path} what="the path" />
+      </h2>
+      {error ? <Failure error={error} retry={() => void refetch()} /> : null}
+      {error instanceof TooLargeError && max === PREVIEW_BYTES_MAX ? (
+        <button type="button" className="button" onClick={() => setMax(Number.POSITIVE_INFINITY)}>
+          Load it all the same
+        </button>
+      ) : null}
+      {!data && !error ? <Loading /> : null}
+      {data ? <BytesView bytes={data} name={route.path} /> : null}
+    </article>
+  );
+}

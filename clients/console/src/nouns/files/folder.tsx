@@ -1,0 +1,51 @@
+/** A folder: its folders and files. */
+
+import { useCallback } from "react";
+import { navigate } from "../../app/location.js";
+import type { FilesRoute } from "../../app/route.js";
+import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
+import { Rows } from "../../parts/rows.js";
+import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Size, Time } from "../../parts/units.js";
+import { type Entry, useFolder } from "./queries.js";
+
+const ROW_PX = 40;
+
+export function Folder({ route }: { route: FilesRoute }) {
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useFolder(route);
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  const entries = data.pages.flatMap((page) => page.entries);
+  if (entries.length === 0) return <Empty title="The folder is empty" />;
+  return (
+    <Rows
+      label="Files"
+      rows={entries}
+      keyOf={({ path }) => path}
+      heightPx={ROW_PX}
+      render={(entry) => <EntryRow entry={entry} route={route} />}
+      onOpen={({ path }) => navigate({ ...route, path })}
+      onEnd={loadMore}
+    />
+  );
+}
+
+function EntryRow({ entry, route }: { entry: Entry; route: FilesRoute }) {
+  const { path, isDir, size, modifiedAt } = entry;
+  const name = path.replace(/\/$/, "").split("/").at(-1) ?? path;
+  return (
+    <div className="file-row">
+      <Link to={{ ...route, path }}>
+        <Marked text={isDir ? `${name}/` : name} />
+      </Link>
+      <span className="thread-facts">
+        {isDir ? null : <Size bytes={size} />}
+        {modifiedAt === undefined ? null : <Time at={modifiedAt} />}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,146 @@
+/** One item: its value, and the versions that are kept. */
+
+import { useQuery } from "@tanstack/react-query";
+import type { ItemVersion } from "threadkeep";
+import { useApi } from "../../api/context.js";
+import { LIST_MS } from "../../app/live.js";
+import { JsonTree } from "../../content/json_tree_view.js";
+import { CopyButton } from "../../parts/copy.js";
+import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
+import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Size, Time } from "../../parts/units.js";
+
+interface Given {
+  namespace: string[];
+  itemKey: string;
+  /** Absent: the present one. */
+  version: string | undefined;
+}
+
+export function ItemView({ namespace, itemKey, version }: Given) {
+  return (
+    <article className="item">
+      <h2>
+        <Marked text={itemKey === "" ? "(empty key)" : itemKey} />
+        <CopyButton text={() => itemKey} what="the key" />
+      </h2>
+      {version === undefined ? (
+        <PresentValue namespace={namespace} itemKey={itemKey} />
+      ) : (
+        <EarlierValue namespace={namespace} itemKey={itemKey} version={Number(version)} />
+      )}
+      <Versions namespace={namespace} itemKey={itemKey} version={version} />
+    </article>
+  );
+}
+
+function PresentValue({ namespace, itemKey }: { namespace: string[]; itemKey: string }) {
+  const { client } = useApi();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["item", namespace, itemKey],
+    queryFn: async ({ signal }) =>
+      (await client.store.get(namespace, itemKey, { refreshTtl: false, signal })) ?? null,
+    refetchInterval: LIST_MS,
+    structuralSharing: false,
+  });
+  if (error) return <Failure error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  if (data === null)
+    return (
+      <Empty title="There is no such item">It was deleted, has expired, or is not granted.</Empty>
+    );
+  return (
+    <>
+      <p className="thread-facts">
+        <span>version {data.version}</span>
+        <Size bytes={data.sizeBytes} />
+        <span>
+          created <Time at={data.createdAt} />
+        </span>
+        <span>
+          changed <Time at={data.updatedAt} />
+        </span>
+        {data.expiresAt ? (
+          <span>
+            expires <Time at={data.expiresAt} />
+          </span>
+        ) : null}
+      </p>
+      <JsonTree value={data.value} what="the value" />
+    </>
+  );
+}
+
+function EarlierValue({
+  namespace,
+  itemKey,
+  version,
+}: {
+  namespace: string[];
+  itemKey: string;
+  version: number;
+}) {
+  const { client } = useApi();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["item version", namespace, itemKey, version],
+    queryFn: async ({ signal }) =>
+      (await client.store.getVersion(namespace, itemKey, version, { signal })) ?? null,
+    structuralSharing: false,
+  });
+  if (error) return <Failure error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  if (data === null) return <Empty title="This version is not kept" />;
+  return (
+    <>
+      <p className="callout">
+        Version {version}.{" "}
+        <Link to={{ page: "store", namespace, key: itemKey }}>Show the present one</Link>
+      </p>
+      <JsonTree value={data.value} what="the value" />
+    </>
+  );
+}
+
+function Versions({ namespace, itemKey, version }: Given) {
+  const { client } = useApi();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["item versions", namespace, itemKey],
+    queryFn: ({ signal }) => client.store.history(namespace, itemKey, { signal }),
+    refetchInterval: LIST_MS,
+  });
+  if (error) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data || data.versions.length <= 1) return null;
+  return (
+    <section>
+      <h3>Versions that are kept</h3>
+      <ul className="plain-list">
+        {data.versions.map((one) => (
+          <li key={one.version}>
+            <VersionLink one={one} namespace={namespace} itemKey={itemKey} chosen={version} />
+          </li>
+        ))}
+      </ul>
+      {data.nextCursor === undefined ? null : <p className="note">There are earlier ones.</p>}
+    </section>
+  );
+}
+
+function VersionLink(given: {
+  one: ItemVersion;
+  namespace: string[];
+  itemKey: string;
+  chosen: string | undefined;
+}) {
+  const { one, namespace, itemKey: key, chosen } = given;
+  const version = one.current ? undefined : String(one.version);
+  return (
+    <>
+      <Link to={{ page: "store", namespace, key, version }} isCurrent={chosen === version}>
+        Version {one.version}
+        {one.current ? ", present" : ""}
+      </Link>{" "}
+      <Size bytes={one.sizeBytes} /> <Time at={one.updatedAt} />
+    </>
+  );
+}

@@ -1,0 +1,133 @@
+/** Items of a namespace and of those below it. Values are loaded when an item is opened. */
+
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useCallback } from "react";
+import type { Item, SearchItemsOptions } from "threadkeep";
+import { useApi } from "../../api/context.js";
+import { LIST_MS } from "../../app/live.js";
+import { navigate } from "../../app/location.js";
+import type { StoreRoute } from "../../app/route.js";
+import { isFields } from "../../content/shapes.js";
+import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
+import { Rows } from "../../parts/rows.js";
+import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Size, Time } from "../../parts/units.js";
+
+const PAGE_ITEMS = 100;
+const PAGES_LIVE_MAX = 2;
+const ROW_PX = 56;
+
+type Conditions = Pick<SearchItemsOptions, "filter" | "query" | "mode" | "sort">;
+
+/** The conditions of an address; an error where its filter is no object of JSON. */
+function conditionsOf({ q, mode }: StoreRoute): Conditions | Error {
+  if (q === undefined) return { sort: "updated" };
+  if (mode === "words") return { query: q, mode: "text" };
+  try {
+    const filter: unknown = JSON.parse(q);
+    if (isFields(filter)) return { filter: filter as NonNullable<Conditions["filter"]> };
+    return new Error("The filter has to be an object of JSON");
+  } catch (error) {
+    return new Error(`The filter is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+export function Items({ route }: { route: StoreRoute }) {
+  const conditions = conditionsOf(route);
+  if (conditions instanceof Error) return <Failure error={conditions} />;
+  return (
+    <FoundItems
+      namespace={route.namespace}
+      conditions={conditions}
+      isSearch={route.q !== undefined}
+    />
+  );
+}
+
+interface Given {
+  namespace: string[];
+  conditions: Conditions;
+  isSearch: boolean;
+}
+
+function FoundItems({ namespace, conditions, isSearch }: Given) {
+  const { client } = useApi();
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
+    {
+      queryKey: ["items", namespace, conditions],
+      queryFn: ({ pageParam: cursor, signal }) => {
+        // To look at an item is no use of it: its life is not extended.
+        const options = {
+          ...conditions,
+          limit: PAGE_ITEMS,
+          values: false,
+          refreshTtl: false,
+          cursor,
+          signal,
+        };
+        return client.store.search(namespace, options);
+      },
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: ({ nextCursor }) => nextCursor,
+      refetchInterval: ({ state }) =>
+        (state.data?.pages.length ?? 0) > PAGES_LIVE_MAX ? false : LIST_MS,
+      placeholderData: keepPreviousData,
+    },
+  );
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  const items = data.pages.flatMap((page) => page.items);
+  const omitted = data.pages[0]?.omitted ?? 0;
+  if (items.length === 0) {
+    return (
+      <Empty title={isSearch ? "No item meets the search" : "No items here"}>
+        Agents put them with a store.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      {omitted > 0 ? (
+        <p className="note">{omitted} large files are not listed. Files shows them.</p>
+      ) : null}
+      <Rows
+        label="Items"
+        rows={items}
+        keyOf={({ namespace: labels, key }) => JSON.stringify([labels, key])}
+        heightPx={ROW_PX}
+        render={(item) => <ItemRow item={item} depth={namespace.length} />}
+        onOpen={({ namespace: labels, key }) => navigate({ page: "store", namespace: labels, key })}
+        onEnd={loadMore}
+      />
+      {isFetchingNextPage ? <Loading what="Loading more" /> : null}
+    </>
+  );
+}
+
+function ItemRow({ item, depth }: { item: Item; depth: number }) {
+  const { namespace, key } = item;
+  const below = namespace.slice(depth);
+  return (
+    <div className="item-row">
+      <Link to={{ page: "store", namespace, key }} className="item-key">
+        <Marked text={key === "" ? "(empty key)" : key} />
+      </Link>
+      <div className="thread-facts">
+        {below.length > 0 ? <Marked text={below.join(" / ")} /> : null}
+        <span>version {item.version}</span>
+        <Size bytes={item.sizeBytes} />
+        <Time at={item.updatedAt} />
+        {item.score === undefined ? null : <span>score {item.score.toFixed(3)}</span>}
+        {item.expiresAt ? (
+          <span>
+            expires <Time at={item.expiresAt} />
+          </span>
+        ) : null}
+      </div>
+    </div>
+  );
+}
