@@ -1,0 +1,129 @@
+/** The first page: what waits for a person, what is new, and what the tenant uses. */
+
+import { useQuery } from "@tanstack/react-query";
+import type { Usage } from "threadkeep";
+import { useApi } from "../api/context.js";
+import { hasWholeTenant, maySee } from "../api/grants.js";
+import { SERVER_URL } from "../api/server.js";
+import { counted } from "../content/json_tree.js";
+import { useThreadCount, useThreads } from "../nouns/threads/queries.js";
+import { ThreadRow } from "../nouns/threads/thread_row.js";
+import { Link } from "../parts/link.js";
+import { Empty, Failure, Loading } from "../parts/states.js";
+import { Size, Time } from "../parts/units.js";
+import { LIST_MS } from "./live.js";
+
+const SHOWN = 8;
+const NEWEST = { sort: "state_updated", order: "desc" } as const;
+
+export function HomePage() {
+  const { identity } = useApi();
+  return (
+    <>
+      <header className="page-head">
+        <h1>Home</h1>
+      </header>
+      {maySee(identity, "threads") ? <ThreadsOfHome /> : null}
+      {hasWholeTenant(identity) ? <UsageOfHome /> : null}
+      <p className="note">
+        Server <code>{SERVER_URL}</code>, tenant <code>{identity.tenant}</code>
+      </p>
+    </>
+  );
+}
+
+function ThreadsOfHome() {
+  const waiting = useThreadCount({ status: "interrupted" });
+  const { data, error, refetch } = useThreads(NEWEST);
+  if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  const threads = data.pages.flatMap((page) => page.threads).slice(0, SHOWN);
+  if (threads.length === 0) {
+    return (
+      <Empty title="The server keeps no threads of this tenant yet">
+        <Link to={{ page: "connect" }}>Connect your first agent</Link>
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <section aria-label="Waiting">
+        {waiting ? (
+          <p className="callout">
+            <Link to={{ page: "inbox" }}>
+              {counted(waiting, "thread waits", "threads wait")} for a person
+            </Link>
+          </p>
+        ) : (
+          <p className="note">No thread waits for a person.</p>
+        )}
+      </section>
+      <section>
+        <h2>Newest threads</h2>
+        <ul className="plain-list">
+          {threads.map((thread) => (
+            <li key={thread.threadId}>
+              <ThreadRow thread={thread} />
+            </li>
+          ))}
+        </ul>
+        <Link to={{ page: "threads" }}>All threads</Link>
+      </section>
+    </>
+  );
+}
+
+function UsageOfHome() {
+  const { client } = useApi();
+  const { data, error, refetch } = useQuery({
+    queryKey: ["usage"],
+    queryFn: () => client.usage(),
+    refetchInterval: 4 * LIST_MS,
+  });
+  return (
+    <section>
+      <h2>Usage</h2>
+      {error ? <Failure error={error} retry={() => void refetch()} /> : null}
+      {data ? <UsageTable usage={data} /> : error ? null : <Loading />}
+    </section>
+  );
+}
+
+function UsageTable({ usage: { bytes, threads, items, measuredAt, quota } }: { usage: Usage }) {
+  return (
+    <dl className="facts">
+      <div>
+        <dt>Stored</dt>
+        <dd>
+          <Size bytes={bytes} />
+          {quota.bytesMax === undefined ? null : (
+            <>
+              {" "}
+              of <Size bytes={quota.bytesMax} />
+            </>
+          )}
+        </dd>
+      </div>
+      <Counted title="Threads" count={threads} max={quota.threadsMax} />
+      <Counted title="Items" count={items} max={quota.itemsMax} />
+      <div>
+        <dt>Measured</dt>
+        <dd>
+          <Time at={measuredAt} />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Counted({ title, count, max }: { title: string; count: number; max: number | undefined }) {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>
+        {count.toLocaleString("en")}
+        {max === undefined ? "" : ` of ${max.toLocaleString("en")}`}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+/** The view of each route. What is not needed for the first view is loaded when it is opened. */
+
+import { lazy, Suspense } from "react";
+import { InboxPage } from "../nouns/threads/inbox.js";
+import { ThreadPage } from "../nouns/threads/thread_page.js";
+import { ThreadsPage } from "../nouns/threads/threads_page.js";
+import { Link } from "../parts/link.js";
+import { Empty, Loading } from "../parts/states.js";
+import { HomePage } from "./home.js";
+import type { Route } from "./route.js";
+
+const StorePage = lazy(() => import("../nouns/store/store_page.js"));
+const FilesPage = lazy(() => import("../nouns/files/files_page.js"));
+const ConnectPage = lazy(() => import("./connect.js"));
+
+export function Page({ route }: { route: Route }) {
+  return <Suspense fallback={<Loading />}>{viewOf(route)}</Suspense>;
+}
+
+function viewOf(route: Route) {
+  switch (route.page) {
+    case "home":
+      return <HomePage />;
+    case "connect":
+      return <ConnectPage />;
+    case "threads":
+      return <ThreadsPage route={route} />;
+    case "inbox":
+      return <InboxPage />;
+    case "thread":
+      return <ThreadPage key={route.threadId} route={route} />;
+    case "store":
+      return <StorePage route={route} />;
+    case "files":
+      return <FilesPage route={route} />;
+    case "missing":
+      return (
+        <Empty title="There is no page at this address" isPage>
+          <Link to={{ page: "home" }}>Go to Home</Link>
+        </Empty>
+      );
+  }
+}

@@ -1,0 +1,168 @@
+/** The frame of every page: sections, where one is, appearance, and who is logged in. */
+
+import { FileText, Home, Inbox, Layers, MessagesSquare, Plug } from "lucide-react";
+import { useEffect, useRef, useState } from "react";
+import { useApi } from "../api/context.js";
+import { maySee, type Section } from "../api/grants.js";
+import { Dialog } from "../parts/dialog.js";
+import { Guard } from "../parts/guard.js";
+import { Link } from "../parts/link.js";
+import { Failure } from "../parts/states.js";
+import { Breadcrumb } from "./breadcrumb.js";
+import { CredentialMenu } from "./credentials.js";
+import { SHORTCUTS, useShortcut } from "./keyboard.js";
+import { navigate, useRoute } from "./location.js";
+import { Page } from "./page.js";
+import { changePreferences, THEMES, usePreferences } from "./preferences.js";
+import { addressOf, type Route } from "./route.js";
+
+const FILES: Route = { page: "files", place: "namespaces", namespace: [], path: "/" };
+const STORE: Route = { page: "store", namespace: [] };
+const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }[] = [
+  { title: "Home", to: { page: "home" }, icon: Home },
+  { title: "Threads", to: { page: "threads" }, icon: MessagesSquare, needs: "threads" },
+  { title: "Inbox", to: { page: "inbox" }, icon: Inbox, needs: "threads" },
+  { title: "Files", to: FILES, icon: FileText, needs: "namespaces" },
+  { title: "Store", to: STORE, icon: Layers, needs: "namespaces" },
+  { title: "Connect", to: { page: "connect" }, icon: Plug },
+];
+
+export function Shell() {
+  const route = useRoute();
+  const main = useRef<HTMLElement>(null);
+  useSectionKeys();
+  useFocusOnNewPage(route, main);
+  return (
+    <div className="shell">
+      <header className="top">
+        <a
+          className="skip-link"
+          href={addressOf(route)}
+          onClick={(event) => {
+            event.preventDefault();
+            main.current?.focus();
+          }}
+        >
+          Skip to the content
+        </a>
+        <Link to={{ page: "home" }} className="brand">
+          threadkeep
+        </Link>
+        <Breadcrumb route={route} />
+        <div className="top-end">
+          <KeysButton />
+          <ThemeSelect />
+          <CredentialMenu />
+        </div>
+      </header>
+      <Sections route={route} />
+      <main ref={main} tabIndex={-1}>
+        <Guard key={addressOf(route)} instead={(error) => <Failure error={error} />}>
+          <Page route={route} />
+        </Guard>
+      </main>
+    </div>
+  );
+}
+
+function Sections({ route }: { route: Route }) {
+  const { identity } = useApi();
+  const shown = SECTIONS.filter(({ needs }) => needs === undefined || maySee(identity, needs));
+  return (
+    <nav className="sections" aria-label="Sections">
+      <ul>
+        {shown.map(({ title, to, icon: Icon }) => (
+          <li key={title}>
+            <Link to={to} isCurrent={sectionOf(route) === to.page}>
+              <Icon aria-hidden />
+              <span>{title}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function sectionOf(route: Route): Route["page"] {
+  return route.page === "thread" ? "threads" : route.page;
+}
+
+function useSectionKeys(): void {
+  useShortcut("g h", () => navigate({ page: "home" }));
+  useShortcut("g t", () => navigate({ page: "threads" }));
+  useShortcut("g i", () => navigate({ page: "inbox" }));
+  useShortcut("g f", () => navigate(FILES));
+  useShortcut("g s", () => navigate(STORE));
+}
+
+/** After a link to another page the keyboard goes on there, and a screen reader says where one is. */
+function useFocusOnNewPage(route: Route, main: React.RefObject<HTMLElement | null>): void {
+  const place = route.page === "thread" ? `thread ${route.threadId} ${route.tab}` : route.page;
+  const last = useRef(place);
+  useEffect(() => {
+    if (last.current === place) return;
+    last.current = place;
+    window.scrollTo(0, 0);
+    main.current?.focus({ preventScroll: true });
+  }, [place, main]);
+}
+
+function KeysButton() {
+  const [isOpen, setIsOpen] = useState(false);
+  const { keys } = usePreferences();
+  useShortcut("?", () => setIsOpen(true));
+  return (
+    <>
+      <button
+        type="button"
+        className="icon-button wide-only"
+        onClick={() => setIsOpen(true)}
+        title="Keys"
+      >
+        <kbd aria-hidden>?</kbd>
+        <span className="visually-hidden">Keys</span>
+      </button>
+      {isOpen ? (
+        <Dialog title="Keys" onClose={() => setIsOpen(false)}>
+          <dl className="keys">
+            {SHORTCUTS.map(({ keys: combination, does }) => (
+              <div key={combination}>
+                <dt>
+                  <kbd>{combination}</kbd>
+                </dt>
+                <dd>{does}</dd>
+              </div>
+            ))}
+          </dl>
+          <label>
+            <input
+              type="checkbox"
+              checked={keys}
+              onChange={(event) => changePreferences({ keys: event.target.checked })}
+            />{" "}
+            Single keys are commands
+          </label>
+        </Dialog>
+      ) : null}
+    </>
+  );
+}
+
+function ThemeSelect() {
+  const { theme } = usePreferences();
+  return (
+    <select
+      aria-label="Appearance"
+      value={theme}
+      onChange={(event) => {
+        const chosen = THEMES.find((one) => one === event.target.value);
+        if (chosen) changePreferences({ theme: chosen });
+      }}
+    >
+      {THEMES.map((one) => (
+        <option key={one}>{one}</option>
+      ))}
+    </select>
+  );
+}
