@@ -19,6 +19,7 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: TIMEOUT_MS,
     hookTimeout: TIMEOUT_MS,
+    expect: { poll: { timeout: PATIENCE_MS } },
     allowOnly: false,
     // LangGraph awaits a write at the end of its step. One that is refused before that is for a moment a rejection that nobody has
     // asked for; then the run fails by it, which the tests of restored threads expect.

@@ -1,0 +1,95 @@
+/** Screens of the console by the rules of axe-core, light and dark, narrow and wide; and what a narrow page needs. */
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+import { ThreadkeepStore } from "threadkeep/langgraph";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { FILE, plan } from "./agents.js";
+import { Stage } from "./stage.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const SIZES = [
+  { width: 1_280, height: 900 },
+  { width: 360, height: 740 },
+];
+const SCREENS: [name: string, address: string, shown: string][] = [
+  ["Home", "#/", "waits for a person"],
+  ["Threads", "#/threads", "Plan a trip by boat"],
+  ["no thread", "#/threads?status=error", "No thread meets the filter"],
+  ["Inbox", "#/inbox", "May the agent call"],
+  ["conversation", "#/threads/trip", "May the agent call"],
+  ["timeline", "#/threads/trip/timeline", "Step 9"],
+  ["state", "#/threads/trip/state", "messages"],
+  ["no such thread", "#/threads/nobody", "There is no such thread"],
+  ["Store", "#/store/ann", "first"],
+  ["an item", "#/store/ann/notes?key=first", "kind"],
+  ["Files", "#/files", "ann"],
+  ["a folder", "#/files/ns/ann/notes", "The folder is empty"],
+  ["Connect", "#/connect", "create_deep_agent"],
+  ["not a page", "#/nowhere", "There is no page at this address"],
+];
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  await plan({ url: stage.server.url }, "trip");
+  const store = new ThreadkeepStore({ url: stage.server.url });
+  await store.put(["ann", "notes"], "first", {
+    kind: "note",
+    lines: ["a", "b"],
+    deep: { x: [1, null, true] },
+  });
+});
+
+afterEach(() => stage.closePages());
+
+afterAll(() => stage.close());
+
+/** Runs axe in the page, under its policy. */
+async function violations(page: Page): Promise<unknown[]> {
+  await page.evaluate(AXE);
+  const { violations: found } = await page.evaluate(
+    (values) =>
+      (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({
+        runOnly: { type: "tag", values },
+      }),
+    TAGS,
+  );
+  return found.map(({ id, nodes }) => ({
+    id,
+    at: nodes.map(({ html, failureSummary }) => [html, failureSummary]),
+  }));
+}
+
+describe.each(SIZES)("at $width px", (size) => {
+  it.each(SCREENS)("%s", async (_, address, shown) => {
+    const opened = await stage.page(address, size);
+    const { page } = opened;
+    await page.getByText(shown).first().waitFor();
+    for (const theme of ["light", "dark"]) {
+      await page.getByLabel("Appearance").selectOption(theme);
+      expect(await violations(page), theme).toEqual([]);
+    }
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow, "px that a narrow page is too wide").toBeLessThanOrEqual(0);
+    await stage.expectQuiet(opened);
+  });
+});
+
+it("dialogs, and the focus that returns", async () => {
+  const { page } = await stage.page("#/threads/trip");
+  const opener = page.getByRole("button", { name: "Show as code" });
+  await opener.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await opener.evaluate((element) => element === document.activeElement)).toBe(true);
+  await page.getByRole("button", { name: FILE }).click();
+  await page.getByRole("dialog").waitFor();
+  expect(await violations(page)).toEqual([]);
+});

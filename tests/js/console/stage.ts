@@ -1,0 +1,76 @@
+/** A server, its console, and a Chromium that notes everything that a page should not do. */
+
+import type { Page } from "playwright-core";
+import { expect } from "vitest";
+import { Browser } from "../support/chromium.js";
+import { type ConsolePlace, consoleOf } from "../support/console.js";
+import { Server } from "../support/server.js";
+
+interface Noting {
+  violations?: string[];
+}
+
+export class Stage {
+  readonly server: Server;
+  readonly browser: Browser;
+  readonly place: ConsolePlace;
+  /** Requests to any other place than the console's origin. */
+  readonly elsewhere: string[] = [];
+
+  private constructor(server: Server, browser: Browser, place: ConsolePlace) {
+    this.server = server;
+    this.browser = browser;
+    this.place = place;
+  }
+
+  static async open(): Promise<Stage> {
+    const server = await new Server().start();
+    return new Stage(server, await Browser.open(), await consoleOf(server.url));
+  }
+
+  /** A new page at an address of the console. `errors` are those of its console. */
+  async page(address = "#/", size = { width: 1_280, height: 900 }) {
+    const opened = await this.browser.page();
+    const { page } = opened;
+    await page.setViewportSize(size);
+    await page.addInitScript(() => {
+      const noting = window as Noting;
+      noting.violations = [];
+      document.addEventListener("securitypolicyviolation", (event) => {
+        noting.violations?.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
+      });
+    });
+    const { origin } = new URL(this.place.url);
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(origin) && !url.startsWith("blob:")) this.elsewhere.push(url);
+    });
+    await page.goto(this.place.url + address);
+    return opened;
+  }
+
+  /** Goes to another address of the same page. */
+  async go(page: Page, address: string): Promise<void> {
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, address);
+  }
+
+  /** Nothing broke the policy, failed, or went elsewhere. */
+  async expectQuiet({ page, errors }: { page: Page; errors: string[] }): Promise<void> {
+    expect(await page.evaluate(() => (window as Noting).violations)).toEqual([]);
+    expect(errors).toEqual([]);
+    expect(this.elsewhere).toEqual([]);
+  }
+
+  async closePages(): Promise<void> {
+    // The first one stays: without any a browser ends.
+    for (const page of this.browser.context.pages().slice(1)) await page.close();
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.place.stop();
+    await this.server.remove();
+  }
+}
