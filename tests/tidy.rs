@@ -6,6 +6,8 @@ mod circles;
 #[path = "tidy/tenants.rs"]
 mod tenants;
 
+#[path = "tidy/console.rs"]
+mod console;
 #[path = "tidy/migrations.rs"]
 mod migrations;
 

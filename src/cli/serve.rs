@@ -178,6 +178,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
         browsers: Browsers {
             files_origin: serve.browsers.files_origin.clone(),
             cors_origins: serve.browsers.cors_origins.clone(),
+            has_console: cfg!(feature = "console") && !serve.browsers.no_console,
         },
         agentrail_other_user: match serve.agentrail_other_user {
             config::OtherUser::Answered => OtherUser::Answered,

@@ -13,6 +13,9 @@ pub struct Browsers {
     /// several times; none by default. `*` stands for every origin, on a server with keys.
     #[arg(long = "cors-origin", env = "THREADKEEP_CORS_ORIGINS", value_delimiter = ',', value_parser = page)]
     pub cors_origins: Vec<String>,
+    /// Do not serve the console, the page at `/console/` that shows what is stored.
+    #[arg(long, env = "THREADKEEP_NO_CONSOLE")]
+    pub no_console: bool,
 }
 
 fn page(text: &str) -> Result<String, String> {

@@ -6,6 +6,7 @@ mod agent_server;
 mod agentrail;
 mod checkpoints;
 pub mod connections;
+mod console;
 mod files;
 mod flags;
 mod health;
@@ -347,6 +348,7 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
     let (router, _) = routes().split_for_parts();
     let (by_alias, _) = with_agent_server(OpenApiRouter::default()).split_for_parts();
     let router = router
+        .merge(console::routes())
         .nest(UUID_BASE, by_alias.layer(Extension(ShownIds::Aliases)))
         .fallback(agent_server::paths::absent)
         .method_not_allowed_fallback(async || {
@@ -354,6 +356,7 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
         })
         .layer(compression)
         .layer(middleware::from_fn_with_state(Arc::clone(app), without_agent_server))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), console::lead))
         .layer(middleware::from_fn_with_state(Arc::clone(app), connections::origins::guard))
         .layer(middleware::from_fn_with_state(Arc::clone(app), connections::edge::request_context))
         .with_state(Arc::clone(app));

@@ -25,6 +25,7 @@ mod checkpoints;
 mod compatibility;
 mod compressed;
 mod connections;
+mod console;
 mod cors;
 mod differences;
 mod document;

@@ -38,7 +38,7 @@ GROUPS = {
     "Encryption": ["master-key-file", "previous-master-key-file"],
     "Object store and Redis": ["object-store", "redis"],
     "Embeddings": ["embeddings"],
-    "Browsers and other issuers": ["files-origin", "cors-origin", "no-agent-server", "assistants", "default-graph-id", "state-update-channels", "issuers", "agentrail"],
+    "Browsers and other issuers": ["files-origin", "cors-origin", "no-console", "no-agent-server", "assistants", "default-graph-id", "state-update-channels", "issuers", "agentrail"],
     "Memory for differences": ["recent-bytes-max", "expanded-bytes-max"],
     "Threads, rates and the audit log": ["retention-interval", "busy-seconds", "thread-metadata-keys", "requests-per-second", "audit-keep-days"],
     "Stopping and the log": ["drain-seconds", "stop-seconds", "log"],

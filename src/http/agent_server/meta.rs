@@ -20,7 +20,10 @@ const WIRE_VERSION: &str = "0.16.7";
 /// Whether the server answers
 #[utoipa::path(
     get, path = "/", operation_id = "agent_server_get_root", tag = "agent-server",
-    responses((status = 200, description = "It does", body = AgentServerOk, example = json!({"ok": true}))),
+    responses(
+        (status = 200, description = "It does", body = AgentServerOk, example = json!({"ok": true})),
+        (status = 302, description = "To a browser: the console"),
+    ),
 )]
 pub async fn root() -> Response {
     json(&AgentServerOk { ok: true })

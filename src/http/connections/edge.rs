@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::auth::loopback::{Visit, is_of_proxy};
 use crate::domain::clock::random_hex;
 use crate::domain::limits::LIMITS;
+use crate::http::console;
 use crate::http::request::problem::{Code, Problem};
 use crate::http::tenants::refusals::{self, Seen};
 
@@ -69,7 +70,10 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
     if let Some(field) = too_large(&request) {
         return head_too_large(field).into_response();
     }
-    if let Err(refusal) = app.authenticator.admit(|| visit(app, &request)) {
+    // A link on another page may lead to the console: its files are the same for everybody.
+    if !console::is_file(&request)
+        && let Err(refusal) = app.authenticator.admit(|| visit(app, &request))
+    {
         return Problem::from(refusal).into_response();
     }
     match AssertUnwindSafe(next.run(request)).catch_unwind().await {
