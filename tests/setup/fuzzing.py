@@ -30,6 +30,8 @@ def fuzz(target: str, program: Path, env: Mapping[str, str]) -> Suite:
     corpus.mkdir(parents=True, exist_ok=True)
     # Coverage guides it on any toolchain; a sanitizer would need a nightly one, and safe code leaves it little to find.
     command: list[str | Path] = [program, "run", "--sanitizer", "none", "--fuzz-dir", FUZZ]
+    # With one unit a single core compiles the library for half an hour, and takes 10 GB.
+    command += ["--codegen-units", "16"]
     command += ["--target-dir", ROOT / "target" / "fuzz", target, corpus, FUZZ / "seeds" / target]
     limits = [f"-max_total_time={env.get(SECONDS, '60')}", "-rss_limit_mb=1024", "-timeout=10"]
     code, _ = run(f"fuzz {target}", [*command, "--", *limits], cwd=ROOT, env={**os.environ, **env})
