@@ -29,9 +29,9 @@ async fn with_console() -> Server {
 /// The first script that the page loads, as an address of the server.
 fn script(index: &Answer) -> String {
     let text = String::from_utf8_lossy(&index.body);
-    let begin = text.find("./assets/").unwrap();
-    let end = begin + text[begin..].find('"').unwrap();
-    format!("/console/{}", &text[begin + 2..end])
+    let (_, from) = text.split_once("src=\"./").unwrap();
+    let (path, _) = from.split_once('"').unwrap();
+    format!("/console/{path}")
 }
 
 #[tokio::test]

@@ -155,7 +155,7 @@ async function showAll(page: Page): Promise<string[]> {
 async function nothingHappened(opened: { page: Page; errors: string[] }): Promise<void> {
   const { page } = opened;
   await sleep(SETTLING_MS);
-  expect(page.url().startsWith(stage.place.url)).toBe(true);
+  expect(page.url().startsWith(stage.url)).toBe(true);
   expect(await page.evaluate(() => (window as { pwned?: unknown }).pwned)).toBeUndefined();
   expect(
     await page.evaluate(

@@ -3,7 +3,7 @@
 import { Client } from "threadkeep";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Browser } from "../support/chromium.js";
-import { consoleOf } from "../support/console.js";
+import { proxyOf } from "../support/prefix_proxy.js";
 import { Server } from "../support/server.js";
 import { plan } from "./agents.js";
 
@@ -33,9 +33,10 @@ afterAll(async () => {
 });
 
 it("works behind a prefix of a proxy", async () => {
-  const place = await consoleOf(server.url, "/some/prefix");
+  const proxy = await proxyOf(server.url, "/some/prefix");
   const { page, errors } = await browser.page();
-  await page.goto(`${place.url}#/threads/trip`);
+  // The address of the server leads to the console, with what is behind the `#`.
+  await page.goto(`${proxy.url}/#/threads/trip`);
   await page.getByRole("heading", { name: "Plan a trip by boat" }).waitFor();
   await page.getByRole("button", { name: "Show as code" }).click();
   await page.getByRole("tab", { name: "curl" }).click();
@@ -43,15 +44,14 @@ it("works behind a prefix of a proxy", async () => {
     .poll(() => page.locator("dialog code").last().innerText())
     .toContain("/some/prefix/v1/state");
   expect(errors).toEqual([]);
-  await place.stop();
+  await proxy.stop();
 });
 
 it("shows the first list after few requests", async () => {
-  const place = await consoleOf(server.url);
   const { page } = await browser.page();
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
-  await page.goto(`${place.url}#/threads?sort=thread_id`);
+  await page.goto(`${server.url}/console/#/threads?sort=thread_id`);
   await page.getByText("Title of thread-0000").waitFor();
   const scripts = asked.filter((url) => /\.(js|css)$/.test(url));
   const calls = asked.filter((url) => url.includes("/v1/"));
@@ -69,13 +69,11 @@ it("shows the first list after few requests", async () => {
       .reduce((all, one) => all + (one as PerformanceResourceTiming).transferSize, 0),
   );
   expect(loaded).toBeLessThanOrEqual(FIRST_BYTES_MAX);
-  await place.stop();
 });
 
 it("has few rows of a long list in the page, and reaches its end", async () => {
-  const place = await consoleOf(server.url);
   const { page } = await browser.page();
-  await page.goto(`${place.url}#/threads?sort=thread_id`);
+  await page.goto(`${server.url}/console/#/threads?sort=thread_id`);
   await page.getByText("Title of thread-0000").waitFor();
   const last = page.getByText(`Title of thread-0${THREADS - 1}`);
   let rows = 0;
@@ -87,5 +85,4 @@ it("has few rows of a long list in the page, and reaches its end", async () => {
     })
     .toBe(1);
   expect(rows).toBeLessThanOrEqual(ROWS_MAX);
-  await place.stop();
 });

@@ -73,7 +73,7 @@ it("a link with a token comes in, and the token is out of the address before the
   const asked: string[] = [];
   page.on("request", (request) => asked.push(request.url()));
   await page.goto("about:blank");
-  await page.goto(`${stage.place.url}#/login?token=${token}`);
+  await page.goto(`${stage.url}#/login?token=${token}`);
   await page.getByRole("link", { name: "Threads", exact: true }).click();
   // A token for single threads lists none: its grants are the list.
   await page.getByRole("link", { name: "trip" }).click();

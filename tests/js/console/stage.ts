@@ -3,7 +3,6 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { Browser } from "../support/chromium.js";
-import { type ConsolePlace, consoleOf } from "../support/console.js";
 import { Server } from "../support/server.js";
 
 interface Noting {
@@ -13,19 +12,20 @@ interface Noting {
 export class Stage {
   readonly server: Server;
   readonly browser: Browser;
-  readonly place: ConsolePlace;
+  /** The page, with its slash. */
+  readonly url: string;
   /** Requests to any other place than the console's origin. */
   readonly elsewhere: string[] = [];
 
-  private constructor(server: Server, browser: Browser, place: ConsolePlace) {
+  private constructor(server: Server, browser: Browser) {
     this.server = server;
     this.browser = browser;
-    this.place = place;
+    this.url = `${server.url}/console/`;
   }
 
   static async open(): Promise<Stage> {
     const server = await new Server().start();
-    return new Stage(server, await Browser.open(), await consoleOf(server.url));
+    return new Stage(server, await Browser.open());
   }
 
   /** A new page at an address of the console. `errors` are those of its console. */
@@ -40,12 +40,12 @@ export class Stage {
         noting.violations?.push(`${event.violatedDirective} ${event.blockedURI} ${event.sample}`);
       });
     });
-    const { origin } = new URL(this.place.url);
+    const { origin } = new URL(this.url);
     page.on("request", (request) => {
       const url = request.url();
       if (!url.startsWith(origin) && !url.startsWith("blob:")) this.elsewhere.push(url);
     });
-    await page.goto(this.place.url + address);
+    await page.goto(this.url + address);
     return opened;
   }
 
@@ -70,7 +70,6 @@ export class Stage {
 
   async close(): Promise<void> {
     await this.browser.close();
-    await this.place.stop();
     await this.server.remove();
   }
 }
