@@ -168,7 +168,6 @@ pub struct Browsers {
     pub files_origin: Option<String>,
     /// Front ends that may call the API, the drive and the Agent Server.
     pub cors_origins: Vec<String>,
-    /// Whether the console is served.
     pub has_console: bool,
 }
 
