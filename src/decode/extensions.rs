@@ -15,6 +15,9 @@ pub const DELTA_SNAPSHOT: i8 = 7;
 /// # Errors
 /// `TooDeep` and `TooLarge`; what is malformed inside an extension is opaque and the rest is shown.
 pub fn show(code: i8, data: &[u8], budget: &mut Budget, depth: u64) -> Result<Json, Unreadable> {
+    if code != DELTA_SNAPSHOT {
+        budget.enter_object();
+    }
     let shown = match code {
         0..=LAST_CONSTRUCTOR => constructed(code, data, budget, depth),
         ARRAY => arrays::show(data, budget, depth),

@@ -44,12 +44,16 @@ impl Reader<'_> {
         match self.rest.first() {
             Some(b'{') => self.object(budget, deeper(depth)?),
             Some(b'[') => self.list(budget, deeper(depth)?).map(Some),
-            Some(b'"') => self.string(budget).map(Json::Text).map(Some),
+            Some(b'"') => {
+                let text = self.string(budget)?;
+                text::shortened(text, budget).map(Some)
+            }
             _ => self.scalar().map(Some),
         }
     }
 
     fn object(&mut self, budget: &mut Budget, depth: u64) -> Result<Option<Json>, Unreadable> {
+        budget.enter_object();
         let mut fields: Fields = Vec::new();
         self.rest = &self.rest[1..];
         let mut is_first = true;
@@ -63,7 +67,7 @@ impl Reader<'_> {
             let name = self.string(budget)?;
             self.space();
             self.expect(b':')?;
-            if let Some(value) = self.value(budget, depth)? {
+            if let Some(value) = budget.field(&name, |it| self.value(it, depth))? {
                 fields.push((name, value));
             }
         }
@@ -78,12 +82,35 @@ impl Reader<'_> {
     }
 
     fn list(&mut self, budget: &mut Budget, depth: u64) -> Result<Json, Unreadable> {
+        let length = budget.needs_length().then(|| self.length(budget, depth)).transpose()?;
+        let outermost = budget.begin_entries(length);
         let mut items = Vec::new();
         self.rest = &self.rest[1..];
         while !self.closes(b']', items.is_empty())? {
-            items.push(self.value(budget, depth)?.unwrap_or(Json::Null));
+            let left = budget.left();
+            let mut item = self.value(budget, depth)?.unwrap_or(Json::Null);
+            if let Some(outermost) = &outermost {
+                item = outermost.item(items.len(), item);
+                budget.recount(left, &item)?;
+            }
+            items.push(item);
         }
         Ok(Json::List(items))
+    }
+
+    /// The number of items of the list that stands here, which is read again after that.
+    fn length(&self, budget: &mut Budget, depth: u64) -> Result<usize, Unreadable> {
+        let mut ahead = Reader { rest: &self.rest[1..], revives: self.revives };
+        let mut length = 0;
+        budget.inside(|budget| {
+            while !ahead.closes(b']', length == 0)? {
+                let left = budget.left();
+                ahead.value(budget, depth)?;
+                budget.restore(left);
+                length += 1;
+            }
+            Ok(length)
+        })
     }
 
     /// Whether the end is here; else steps over the comma before the next entry.

@@ -21,7 +21,7 @@ pub fn are_messages(channel: &str, base: Option<&Json>, writes: &[Json]) -> bool
     for value in known {
         if is_message(value) {
             is_about_messages = true;
-        } else if !matches!(value, Json::Text(_)) && pair(value).is_none() {
+        } else if !matches!(value, Json::Text(_) | Json::Cut(_)) && pair(value).is_none() {
             return false;
         }
     }
@@ -121,7 +121,7 @@ fn coerced(value: Json, budget: &mut Budget) -> Result<Json, Unreadable> {
     }
     budget.take(2_048)?;
     match value {
-        Json::Text(_) => Ok(message("human", value, Vec::new())),
+        Json::Text(_) | Json::Cut(_) => Ok(message("human", value, Vec::new())),
         Json::Object(fields) => Ok(of_fields(fields)),
         value => match pair(&value) {
             Some((role, content)) => {

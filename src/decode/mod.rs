@@ -5,12 +5,14 @@
 //! arguments are shown. Limits on depth and memory hold for any bytes.
 
 mod arrays;
+mod cut;
 mod extensions;
 mod first_message;
 mod javascript;
 mod json;
 mod messages;
 mod msgpack;
+mod pointer;
 pub mod preview;
 mod replay;
 pub mod run_state;
@@ -28,7 +30,9 @@ mod tests;
 
 use crate::domain::checkpoints::checkpoint::{EMPTY, Value};
 
+pub use self::cut::Cuts;
 pub use self::json::{read_text, read_value};
+pub use self::pointer::Pointer;
 pub use self::shown::{Budget, Fields, Json, Unreadable};
 
 const OPAQUE: &str = "$opaque";

@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         budget.take_value()?;
         match self.item()? {
             Item::Value(value) => Ok(value),
-            Item::Text(data) => text::lossy(data, budget).map(Json::Text),
+            Item::Text(data) => text::value(data, budget),
             Item::Bytes(data) => text::base64(data, budget),
             Item::List(length) => self.list(length, budget, deeper(depth)?),
             Item::Map(length) => self.map(length, budget, deeper(depth)?),
@@ -134,19 +134,33 @@ impl<'a> Reader<'a> {
     }
 
     fn list(&mut self, length: usize, budget: &mut Budget, depth: u64) -> Result<Json, Unreadable> {
+        let outermost = budget.begin_entries(Some(length));
         let mut items = Vec::new();
-        for _ in 0..length {
-            items.push(self.value(budget, depth)?);
+        for at in 0..length {
+            let left = budget.left();
+            let mut item = self.value(budget, depth)?;
+            if let Some(outermost) = &outermost {
+                item = outermost.item(at, item);
+                budget.recount(left, &item)?;
+            }
+            items.push(item);
         }
         Ok(Json::List(items))
     }
 
     fn map(&mut self, length: usize, budget: &mut Budget, depth: u64) -> Result<Json, Unreadable> {
+        let outermost = budget.begin_entries(Some(length));
         let mut fields = Vec::new();
         for _ in 0..length {
             budget.take_field()?;
-            let name = self.name(budget, depth)?;
-            fields.push((name, self.value(budget, depth)?));
+            let name = budget.uncut(|it| self.name(it, depth))?;
+            let left = budget.left();
+            let mut value = budget.field(&name, |it| self.value(it, depth))?;
+            if let Some(outermost) = &outermost {
+                value = outermost.field(&name, value);
+                budget.recount(left, &value)?;
+            }
+            fields.push((name, value));
         }
         Ok(object(fields))
     }

@@ -2,7 +2,7 @@
 
 use super::msgpack::extension_code;
 use super::shown::Json;
-use super::state::is_internal;
+use super::state::{WHOLE_STATES, is_internal};
 use super::values::is_delta;
 use super::{Budget, is_present, javascript, json, show_value};
 use crate::domain::checkpoints::checkpoint::{Value, View};
@@ -18,8 +18,6 @@ const OPENED_BYTES_MAX: usize = 1 << 20;
 const RECORD: &[u8] = br#"{"lc":"#;
 /// Delta channels that hold a list and an object, whatever was written to them.
 const NO_SCALARS: [&str; 2] = ["messages", "files"];
-/// The values of a state are what one of these holds, and no object of channels.
-const WHOLE_STATES: [&str; 2] = ["__root__", "__end__"];
 
 /// The short scalars among the values of the newest state, as an exact JSON object. Every channel that is not in it holds something else.
 /// None: that cannot be said of every channel.

@@ -3,6 +3,7 @@
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 
+use super::cut::{Cut, Cuts};
 use crate::domain::limits::LIMITS;
 
 /// What a value and its place in a list take at most: a list that grows has up to twice the places it needs.
@@ -24,13 +25,24 @@ pub enum Json {
     List(Vec<Json>),
     /// No name twice.
     Object(Fields),
+    /// What is shown of a value in part.
+    Cut(Box<Cut>),
+    /// Stands for an entry that the answer will not have, with the bytes of its JSON text. None is left when an answer is made.
+    Skipped(u64),
 }
 
 pub type Fields = Vec<(String, Json)>;
 
-/// Bytes of memory that values may still take.
+/// Bytes of memory that values may still take, and what reading them may leave out.
 #[derive(Debug)]
-pub struct Budget(u64);
+pub struct Budget {
+    left: u64,
+    pub(super) cuts: Option<Cuts>,
+    /// The value that is read now must not be cut.
+    pub(super) is_uncut: bool,
+    /// The next list or map is the outermost of a value.
+    pub(super) is_outermost: bool,
+}
 
 /// Why a value is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -49,16 +61,16 @@ pub enum Unreadable {
 
 impl Budget {
     pub fn new(bytes: u64) -> Self {
-        Self(bytes)
+        Self { left: bytes, cuts: None, is_uncut: false, is_outermost: false }
     }
 
     pub fn left(&self) -> u64 {
-        self.0
+        self.left
     }
 
     /// Gives back what was taken since there was so much left.
     pub fn restore(&mut self, left: u64) {
-        self.0 = left.max(self.0);
+        self.left = left.max(self.left);
     }
 
     /// Asked before memory is taken.
@@ -66,7 +78,7 @@ impl Budget {
     /// # Errors
     /// `TooLarge` when there is not so much left.
     pub fn take(&mut self, bytes: u64) -> Result<(), Unreadable> {
-        self.0 = self.0.checked_sub(bytes).ok_or(Unreadable::TooLarge)?;
+        self.left = self.left.checked_sub(bytes).ok_or(Unreadable::TooLarge)?;
         Ok(())
     }
 
@@ -138,6 +150,8 @@ impl Json {
                     .iter()
                     .map(|(name, value)| FIELD_BYTES + name.len() as u64 + value.size_bytes())
                     .sum(),
+                // With what it says beside its head.
+                Self::Cut(cut) => 2 * FIELD_BYTES + cut.head.size_bytes(),
                 _ => 0,
             }
     }
@@ -146,7 +160,7 @@ impl Json {
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => serializer.serialize_unit(),
+            Self::Null | Self::Skipped(_) => serializer.serialize_unit(),
             Self::Bool(it) => serializer.serialize_bool(*it),
             Self::Int(it) => serializer.serialize_i64(*it),
             Self::Uint(it) => serializer.serialize_u64(*it),
@@ -162,6 +176,7 @@ impl Serialize for Json {
                 fields.iter().try_for_each(|(name, it)| map.serialize_entry(name, it))?;
                 map.end()
             }
+            Self::Cut(cut) => cut.serialize(serializer),
         }
     }
 }

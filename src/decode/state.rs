@@ -9,6 +9,8 @@ use super::{json, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value, View};
 use crate::domain::checkpoints::storage::CheckpointTuple;
 
+/// The values of a state are what one of these holds, and no object of channels.
+pub(super) const WHOLE_STATES: [&str; 2] = ["__root__", "__end__"];
 /// Checkpoints of this format keep what is to be sent in a channel of their own.
 const FORMAT: i64 = 4;
 
@@ -39,20 +41,30 @@ pub fn state(
     budget: &mut Budget,
 ) -> Result<Option<State>, Unreadable> {
     let Some(view) = &found.view else { return Ok(None) };
-    let skeleton = json::read_text(&view.skeleton, budget)?;
-    let metadata = json::read_text(&view.metadata, budget)
+    let skeleton = budget.uncut(|it| json::read_text(&view.skeleton, it))?;
+    let mut metadata = budget
+        .uncut(|it| json::read_text(&view.metadata, it))
         .unwrap_or_else(|reason| opaque("json", view.metadata.len() as u64, reason));
     let mut all = channels(found, &[], budget);
-    let writes = writes(view, budget);
+    let mut writes = writes(view, budget);
     let mut tasks = tasks_of(view, &skeleton, &metadata, &all, budget);
     join(&mut tasks, &writes, is_live);
     let applied = applied(&tasks, &writes, is_live);
     fold(&mut all, &metadata, &applied, budget);
     let is_waiting = |it: &&Task| !is_live || it.result.is_none();
+    if let Some(cuts) = budget.cuts() {
+        all = all.into_iter().filter_map(|it| it.cut(cuts)).collect();
+        cuts.elsewhere(&mut metadata);
+        let written = writes.iter_mut().map(|it| &mut it.value);
+        for value in written.chain(tasks.iter_mut().flat_map(Task::values)) {
+            cuts.elsewhere(value);
+        }
+    }
+    let is_whole = budget.cuts().is_none_or(|it| it.pointer.is_none());
     Ok(Some(State {
         created_at: skeleton.get("ts").and_then(Json::as_text).map(str::to_owned),
         next: tasks.iter().filter(is_waiting).map(|it| it.name.clone()).collect(),
-        values: values(all),
+        values: values(all, is_whole),
         metadata,
         tasks,
         writes,
@@ -95,18 +107,24 @@ pub fn is_internal(channel: &str) -> bool {
     ["__", "branch:", "join:", "start:"].iter().any(|it| channel.starts_with(it))
 }
 
-fn values(all: Vec<Channel>) -> Json {
+/// `is_whole`: not a place inside of one channel.
+fn values(all: Vec<Channel>, is_whole: bool) -> Json {
     let (mut root, mut end, mut fields) = (None, None, Vec::new());
     for channel in all {
         match channel.name.as_str() {
-            "__root__" => root = Some(channel.shown),
+            "__root__" if is_whole => root = Some(channel.shown),
             // Of a functional graph.
-            "__end__" => end = Some(channel.shown),
-            name if is_internal(name) || channel.is_undefined() => {}
+            "__end__" if is_whole => end = Some(channel.shown),
+            name if is_own(name) || channel.is_undefined() => {}
             _ => fields.push((channel.name, channel.shown)),
         }
     }
     root.or(end).unwrap_or(Json::Object(fields))
+}
+
+/// Channels that no state shows, of whatever graph.
+pub(super) fn is_own(channel: &str) -> bool {
+    is_internal(channel) && !WHOLE_STATES.contains(&channel)
 }
 
 fn writes(view: &View, budget: &mut Budget) -> Vec<Write> {
@@ -175,7 +193,7 @@ fn sends(view: &View, skeleton: &Json, all: &[Channel], budget: &mut Budget) -> 
         // Without their arguments, which can be the whole state again for each.
         return sends.iter().map(without_arguments).collect();
     }
-    let shown = |it: &Value| show_value(it, budget);
+    let shown = |it: &Value| budget.uncut(|budget| show_value(it, budget));
     view.pending_sends.iter().map(shown).collect()
 }
 

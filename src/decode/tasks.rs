@@ -51,6 +51,15 @@ pub struct Interrupt {
     pub response_schema: Option<Json>,
 }
 
+impl Task {
+    /// All that it shows of the values of others.
+    pub(super) fn values(&mut self) -> impl Iterator<Item = &mut Json> {
+        let interrupts = self.interrupts.iter_mut();
+        let asked = interrupts.flat_map(|it| [Some(&mut it.value), it.response_schema.as_mut()]);
+        asked.flatten().chain(&mut self.error).chain(&mut self.result)
+    }
+}
+
 /// A write on the checkpoint.
 pub struct Write {
     pub task_id: String,

@@ -1,5 +1,6 @@
 //! Tests the rules of display on bytes as the clients write them.
 
+mod cuts;
 mod first_messages;
 mod ids;
 mod replaying;

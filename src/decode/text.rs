@@ -5,13 +5,55 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::cut::{cut_head, cut_text};
 use super::shown::{Budget, Json, Unreadable};
 
 /// # Errors
 /// `TooLarge`.
 pub fn base64(data: &[u8], budget: &mut Budget) -> Result<Json, Unreadable> {
-    budget.take((data.len() as u64).div_ceil(3) * 4)?;
+    let length = data.len().div_ceil(3) * 4;
+    if let Some(bytes_max) = budget.text_head(length) {
+        // Three bytes are four characters.
+        let read = usize::try_from(bytes_max / 4 * 3 + 3).unwrap_or(usize::MAX).min(data.len());
+        let mut head = STANDARD.encode(&data[..read]);
+        head.truncate(usize::try_from(bytes_max).unwrap_or(usize::MAX));
+        let cut = cut_head(&head, length as u64);
+        budget.take_again(&cut)?;
+        return Ok(cut);
+    }
+    budget.take(length as u64)?;
     Ok(Json::Text(STANDARD.encode(data)))
+}
+
+/// A text as a value: the beginning of it where that is all that an answer shows.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn value(data: &[u8], budget: &mut Budget) -> Result<Json, Unreadable> {
+    if let (Some(bytes_max), Ok(text)) = (budget.text_head(data.len()), std::str::from_utf8(data)) {
+        return cut(text, bytes_max, budget);
+    }
+    lossy(data, budget).and_then(|it| shortened(it, budget))
+}
+
+/// The same of a text that was read already.
+///
+/// # Errors
+/// `TooLarge`.
+pub fn shortened(text: String, budget: &mut Budget) -> Result<Json, Unreadable> {
+    match budget.text_head(text.len()) {
+        Some(bytes_max) => {
+            budget.restore(budget.left().saturating_add(text.len() as u64));
+            cut(&text, bytes_max, budget)
+        }
+        None => Ok(Json::Text(text)),
+    }
+}
+
+fn cut(text: &str, bytes_max: u64, budget: &mut Budget) -> Result<Json, Unreadable> {
+    let cut = cut_text(text, bytes_max);
+    budget.take_again(&cut)?;
+    Ok(cut)
 }
 
 /// Text that may not be UTF-8.

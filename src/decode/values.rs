@@ -3,7 +3,8 @@
 use super::msgpack::extension_code;
 use super::replay::replay;
 use super::shown::{Budget, Json, Unreadable};
-use super::{extensions, is_present, javascript, opaque, show_value};
+use super::state::is_own;
+use super::{Cuts, extensions, is_present, javascript, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{Value, View};
 use crate::domain::checkpoints::history::{Chain, History};
 use crate::domain::checkpoints::storage::CheckpointTuple;
@@ -38,6 +39,12 @@ impl Stored {
 }
 
 impl Channel {
+    /// What an answer with cuts shows of it. None: nothing.
+    pub fn cut(self, cuts: &Cuts) -> Option<Self> {
+        let shown = cuts.channel(&self.name, self.shown)?;
+        Some(Self { shown, ..self })
+    }
+
     /// A value of JavaScript that an object is without.
     pub fn is_undefined(&self) -> bool {
         match &self.stored {
@@ -64,12 +71,19 @@ pub fn size_bytes(found: &CheckpointTuple) -> usize {
 pub fn channels(found: &CheckpointTuple, only: &[String], budget: &mut Budget) -> Vec<Channel> {
     let Some(view) = &found.view else { return Vec::new() };
     let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
+    let wanted = |name: &str, budget: &Budget| wanted(name) && (budget.wants(name) || is_own(name));
     let mut all = Vec::new();
-    for (name, value) in view.values.iter().filter(|(name, it)| wanted(name) && is_present(it)) {
-        let shown = show_value(value, budget);
+    for (name, value) in view.values.iter().filter(|(_, it)| is_present(it)) {
+        if !wanted(name, budget) {
+            continue;
+        }
+        let shown = show_channel(view, name, value, budget);
         all.push(Channel { name: name.clone(), stored: Stored::Value(value.clone()), shown });
     }
-    for name in found.history_channels.iter().filter(|it| wanted(it)) {
+    for name in &found.history_channels {
+        if !wanted(name, budget) {
+            continue;
+        }
         let has_value = all.iter().any(|it| it.name == *name);
         let history = (!has_value).then(|| history(view, &found.chain, name));
         let shown = history.as_ref().and_then(|it| replayed(name, it, &[], budget));
@@ -79,6 +93,17 @@ pub fn channels(found: &CheckpointTuple, only: &[String], budget: &mut Budget) -
     }
     all.sort_by(|a, b| a.name.cmp(&b.name));
     all
+}
+
+/// Of the graph's own channels and of those with pending writes, more than the display depends on the value.
+fn show_channel(view: &View, name: &str, value: &Value, budget: &mut Budget) -> Json {
+    if is_own(name) {
+        return budget.uncut(|it| show_value(value, it));
+    }
+    if view.writes.iter().any(|it| it.channel == name) {
+        return show_value(value, budget);
+    }
+    budget.outermost(|it| show_value(value, it))
 }
 
 /// Whether the channel is kept as writes: its value is a snapshot, or the metadata names it.

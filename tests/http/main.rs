@@ -27,6 +27,7 @@ mod compressed;
 mod connections;
 mod console;
 mod cors;
+mod cut_values;
 mod differences;
 mod document;
 mod drive;

@@ -3,6 +3,7 @@
 pub mod batch;
 pub mod channel_rule;
 pub mod checkpoint;
+pub mod digest;
 pub mod group_commit;
 pub mod history;
 pub mod planner;

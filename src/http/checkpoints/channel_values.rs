@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
+use super::cuts::{CutParams, Held, budget, number};
 use crate::app::App;
 use crate::decode::values::{Channel, Stored, channels, size_bytes};
-use crate::decode::{Budget, Json, Unreadable, read_text};
+use crate::decode::{Budget, Cuts, Json, Unreadable, read_text};
 use crate::domain::checkpoints::checkpoint::{LargeValues, Target, Value};
 use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::limits::LIMITS;
@@ -25,12 +26,19 @@ use crate::http::threads::handlers::query_of;
 /// Get the values of a checkpoint
 ///
 /// Every channel with a value, those that are the graph's own affair too, as they enter the step of the checkpoint; decoded for
-/// display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else.
+/// display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else. Values are cut as
+/// `GET /v1/state` cuts them: `channel=messages&from=-50&items_max=50` shows the last 50 messages. With `pointer`, the value of its
+/// channel is that of the place, and `channels` is empty where there is no such place. Bytes of `raw` are never cut.
 #[utoipa::path(
     get, path = "/v1/checkpoints/values", operation_id = "get_checkpoint_values", tag = "checkpoints",
-    params(ValuesParams),
+    params(
+        ValuesParams,
+        ("If-None-Match" = Option<String>, Header, description = "`ETag` of what the caller holds"),
+    ),
     responses(
-        (status = 200, description = "The values, if there is such a checkpoint", body = GotValues, example = json!({"checkpoint": {
+        (status = 200, description = "The values, if there is such a checkpoint", body = GotValues, headers(
+            ("ETag" = String, description = "Of everything that the answer shows; where the query has a `checkpoint_id`"),
+        ), example = json!({"checkpoint": {
             "thread_id": "t-1", "checkpoint_ns": "", "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
             "channels": [
                 {"channel": "branch:to:model", "version": "2", "tag": "null", "size_bytes": 0, "is_delta": false, "value": null,
@@ -39,17 +47,24 @@ use crate::http::threads::handlers::query_of;
                     "raw": {"channel": "title", "value": {"tag": "msgpack", "data": "pWhlbGxv"}, "writes": []}}
             ]
         }})),
+        (status = 304, description = "The caller holds it already"),
         (status = 413, description = "`too_large`"),
     ),
 )]
-pub async fn get(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
-    let ValuesQuery { target, only, raw } = ValuesQuery::read(&uri)?;
+pub async fn get(
+    State(app): State<Arc<App>>,
+    call: BodylessCall,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Answer {
+    let ValuesQuery { target, only, raw, cuts } = ValuesQuery::read(&uri)?;
+    let held = Held::new(target.id.is_some(), headers, &uri);
     let (found, _) = app.checkpoints.get(&call.caller, &target, &[], None).await?;
     let shown = cpu_pool::run_sized(&call.caller.tenant, size_bytes(&found), move || {
-        ValuesOut::of(found, &only, raw)
+        held.or_show(found, |found| ValuesOut::of(found, &only, raw, cuts))
     })
     .await?;
-    call.reply.with(&GotValues { checkpoint: shown? })
+    shown?.reply(call.reply, |checkpoint| GotValues { checkpoint })
 }
 
 #[derive(IntoParams)]
@@ -68,12 +83,22 @@ pub struct ValuesParams {
     channel: Option<Vec<String>>,
     /// Also what is stored, as it is: base64 with the tag of its codec. Default false.
     raw: Option<bool>,
+    /// Cuts longer texts: bytes of UTF-8.
+    string_bytes_max: Option<u64>,
+    /// Cuts longer lists, and objects with more fields, at any depth.
+    items_max: Option<u64>,
+    /// Where the value of a channel, or the value that `pointer` names, begins to be shown, if it is a list or an object. Below zero
+    /// it counts from the end. Default 0.
+    from: Option<i64>,
+    /// Only this place of the values, as a JSON Pointer that begins with the channel: `/messages/3/content`.
+    pointer: Option<String>,
 }
 
 struct ValuesQuery {
     target: Target,
     only: Vec<String>,
     raw: bool,
+    cuts: Cuts,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -145,6 +170,7 @@ impl ValuesQuery {
     fn read(uri: &Uri) -> std::result::Result<Self, Problem> {
         let (mut thread_id, mut ns, mut id, mut only, mut raw) =
             (None, None, None, Vec::new(), false);
+        let mut cuts = CutParams::default();
         for (name, value) in query_of::<Vec<(String, String)>>(uri)? {
             match name.as_str() {
                 "thread_id" if thread_id.is_none() => thread_id = Some(ThreadId::new(value)?),
@@ -152,7 +178,16 @@ impl ValuesQuery {
                 "checkpoint_id" if id.is_none() => id = Some(CheckpointId::new(value)?),
                 "channel" => only.push(ChannelName::new(value)?.into_string()),
                 "raw" => raw = value.parse().map_err(|_| refuse("raw", "must be true or false"))?,
-                "thread_id" | "checkpoint_ns" | "checkpoint_id" => {
+                "string_bytes_max" if cuts.string_bytes_max.is_none() => {
+                    cuts.string_bytes_max = Some(number(&name, &value)?);
+                }
+                "items_max" if cuts.items_max.is_none() => {
+                    cuts.items_max = Some(number(&name, &value)?);
+                }
+                "from" if cuts.from.is_none() => cuts.from = Some(number(&name, &value)?),
+                "pointer" if cuts.pointer.is_none() => cuts.pointer = Some(value),
+                "thread_id" | "checkpoint_ns" | "checkpoint_id" | "string_bytes_max"
+                | "items_max" | "from" | "pointer" => {
                     return Err(refuse(&name, "stands more than once"));
                 }
                 _ => return Err(refuse(&name, "is not a parameter of this call")),
@@ -162,7 +197,12 @@ impl ValuesQuery {
         let thread_id = thread_id.ok_or_else(|| refuse("thread_id", "is missing"))?;
         let ns = ns.map_or_else(|| CheckpointNs::new(""), Ok)?;
         let large_values = if raw { LargeValues::Inline } else { LargeValues::Shown };
-        Ok(Self { target: Target { thread_id, ns, id, large_values }, only, raw })
+        Ok(Self {
+            target: Target { thread_id, ns, id, large_values },
+            only,
+            raw,
+            cuts: cuts.into_cuts()?,
+        })
     }
 }
 
@@ -172,12 +212,19 @@ fn refuse(field: &str, reason: &str) -> Problem {
 
 impl ValuesOut {
     /// None: there is no such checkpoint.
-    fn of(found: CheckpointTuple, only: &[String], with_raw: bool) -> Result<Option<Self>> {
-        let mut budget = Budget::new(LIMITS.display_bytes_max);
+    fn of(
+        found: CheckpointTuple,
+        only: &[String],
+        with_raw: bool,
+        cuts: Cuts,
+    ) -> Result<Option<Self>> {
+        let mut whole = Budget::new(LIMITS.display_bytes_max);
         let Some(view) = &found.view else { return Ok(None) };
-        let skeleton = read_text(&view.skeleton, &mut budget).map_err(unreadable)?;
+        let skeleton = read_text(&view.skeleton, &mut whole).map_err(unreadable)?;
+        let mut budget = budget(whole.left(), cuts.clone());
         let versions = skeleton.get("channel_versions");
-        let all = channels(&found, only, &mut budget).into_iter().map(|it| {
+        let all = channels(&found, only, &mut budget).into_iter();
+        let all = all.filter_map(|it| it.cut(&cuts)).map(|it| {
             let version = versions.and_then(|all| all.get(&it.name)).cloned();
             ShownChannel::of(it, version, with_raw)
         });

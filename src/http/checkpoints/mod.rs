@@ -2,6 +2,7 @@
 
 pub mod channel_values;
 pub mod commit;
+mod cuts;
 pub mod difference;
 pub mod expand;
 pub mod newest;

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::Uri;
+use axum::http::{HeaderMap, Uri};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::channel_values::{RawChannel, RawValue, unreadable};
+use super::cuts::{CutParams, Held, budget};
 use crate::app::App;
 use crate::decode::state::state;
 use crate::decode::tasks::{Interrupt, Task, Write};
 use crate::decode::values::{channels, size_bytes};
-use crate::decode::{Budget, Json};
+use crate::decode::{Budget, Cuts, Json};
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::{LargeValues, PendingWrite, Target};
 use crate::domain::checkpoints::storage::CheckpointTuple;
@@ -29,11 +30,24 @@ use crate::http::threads::handlers::query_of;
 /// written. Values are decoded for display and never built: what cannot be shown is `{"$opaque": {"codec", "size_bytes", "reason"}}`.
 /// The reducers of a graph are not known here, so the newest state shows what finished parallel tasks wrote in `writes` and, but for
 /// delta channels, not yet in `values`. An absent `state` means that there is no such checkpoint, and nothing else.
+///
+/// With `string_bytes_max`, `items_max` or `from`, a text, list or object that is shown in part is
+/// `{"$cut": {"size_bytes", "length", "from", "head", "pointer"}}`. `size_bytes` counts the text, or the JSON text of a list or object
+/// without escapes; `length` and `from` are those of a list or object, whose `head` begins at `from`. `pointer` names the place: send it
+/// as `pointer`, without the other three, and it comes whole. Places outside of `values` have none. An object of the graph's own whose only
+/// field is `$cut` is answered as cut, too, with none of its fields, so that every `$cut` of such an answer is a cut. Keys of objects
+/// are never cut. With `pointer`, `values` has its channel only, whose value is that of the place, and nothing where there is no such
+/// place.
 #[utoipa::path(
     get, path = "/v1/state", operation_id = "get_state", tag = "checkpoints",
-    params(StateParams),
+    params(
+        StateParams,
+        ("If-None-Match" = Option<String>, Header, description = "`ETag` of what the caller holds"),
+    ),
     responses(
-        (status = 200, description = "The state, if there is one", body = GotState, example = json!({"state": {
+        (status = 200, description = "The state, if there is one", body = GotState, headers(
+            ("ETag" = String, description = "Of everything that the answer shows, pending writes too; where the query has a `checkpoint_id`"),
+        ), example = json!({"state": {
             "thread_id": "t-1", "checkpoint_ns": "", "checkpoint_id": "1ef4f797-8335-6428-8001-8a1503f9b875",
             "parent_checkpoint_id": "1ef4f797-8335-6428-8000-8a1503f9b874", "created_at": "2026-01-31T12:00:09.000000+00:00",
             "metadata": {"source": "loop", "step": 1, "parents": {}},
@@ -52,20 +66,28 @@ use crate::http::threads::handlers::query_of;
                 "value": [{"value": {"question": "Which door?"}, "id": "32b1c9"}]
             }]
         }})),
+        (status = 304, description = "The caller holds it already"),
         (status = 413, description = "`too_large`"),
     ),
 )]
-pub async fn get(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
-    let params: StateParams = query_of(&uri)?;
+pub async fn get(
+    State(app): State<Arc<App>>,
+    call: BodylessCall,
+    headers: HeaderMap,
+    uri: Uri,
+) -> Answer {
+    let mut params: StateParams = query_of(&uri)?;
     let raw = params.raw.unwrap_or(false);
+    let cuts = params.cuts()?;
     let target = params.target()?;
     let is_live = target.id.is_none();
+    let held = Held::new(!is_live, headers, &uri);
     let (found, _) = app.checkpoints.get(&call.caller, &target, &[], None).await?;
     let shown = cpu_pool::run_sized(&call.caller.tenant, size_bytes(&found), move || {
-        StateOut::of(found, is_live, raw)
+        held.or_show(found, |found| StateOut::of(found, is_live, raw, cuts))
     })
     .await?;
-    call.reply.with(&GotState { state: shown? })
+    shown?.reply(call.reply, |state| GotState { state })
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -79,6 +101,15 @@ pub struct StateParams {
     checkpoint_id: Option<String>,
     /// Also what is stored, as it is: base64 with the tag of its codec. Default false.
     raw: Option<bool>,
+    /// Cuts longer texts: bytes of UTF-8.
+    string_bytes_max: Option<u64>,
+    /// Cuts longer lists, and objects with more fields, at any depth.
+    items_max: Option<u64>,
+    /// Where the value of a channel, or the value that `pointer` names, begins to be shown, if it is a list or an object. Below zero
+    /// it counts from the end. Default 0.
+    from: Option<i64>,
+    /// Only this place of the values, as a JSON Pointer that begins with the channel: `/messages/3/content`.
+    pointer: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -161,6 +192,12 @@ pub struct StateWrite {
 }
 
 impl StateParams {
+    fn cuts(&mut self) -> Result<Cuts> {
+        let Self { string_bytes_max, items_max, from, pointer, .. } = self;
+        let (string_bytes_max, items_max, from) = (*string_bytes_max, *items_max, *from);
+        CutParams { string_bytes_max, items_max, from, pointer: pointer.take() }.into_cuts()
+    }
+
     fn target(self) -> Result<Target> {
         Ok(Target {
             thread_id: ThreadId::new(self.thread_id)?,
@@ -176,8 +213,13 @@ impl StateParams {
 
 impl StateOut {
     /// None: there is no such checkpoint.
-    fn of(found: CheckpointTuple, is_live: bool, with_raw: bool) -> Result<Option<Self>> {
-        let mut budget = Budget::new(LIMITS.display_bytes_max);
+    fn of(
+        found: CheckpointTuple,
+        is_live: bool,
+        with_raw: bool,
+        cuts: Cuts,
+    ) -> Result<Option<Self>> {
+        let mut budget = budget(LIMITS.display_bytes_max, cuts);
         let shown = state(&found, is_live, &mut budget).map_err(unreadable)?;
         let raw = with_raw.then(|| {
             let stored = channels(&found, &[], &mut Budget::new(LIMITS.display_bytes_max));

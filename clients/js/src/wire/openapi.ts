@@ -796,7 +796,9 @@ export interface paths {
         /**
          * Get the values of a checkpoint
          * @description Every channel with a value, those that are the graph's own affair too, as they enter the step of the checkpoint; decoded for
-         *     display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else.
+         *     display as `GET /v1/state` does. An absent `checkpoint` means that there is none, and nothing else. Values are cut as
+         *     `GET /v1/state` cuts them: `channel=messages&from=-50&items_max=50` shows the last 50 messages. With `pointer`, the value of its
+         *     channel is that of the place, and `channels` is empty where there is no such place. Bytes of `raw` are never cut.
          */
         get: operations["get_checkpoint_values"];
         put?: never;
@@ -1806,6 +1808,14 @@ export interface paths {
          *     written. Values are decoded for display and never built: what cannot be shown is `{"$opaque": {"codec", "size_bytes", "reason"}}`.
          *     The reducers of a graph are not known here, so the newest state shows what finished parallel tasks wrote in `writes` and, but for
          *     delta channels, not yet in `values`. An absent `state` means that there is no such checkpoint, and nothing else.
+         *
+         *     With `string_bytes_max`, `items_max` or `from`, a text, list or object that is shown in part is
+         *     `{"$cut": {"size_bytes", "length", "from", "head", "pointer"}}`. `size_bytes` counts the text, or the JSON text of a list or object
+         *     without escapes; `length` and `from` are those of a list or object, whose `head` begins at `from`. `pointer` names the place: send it
+         *     as `pointer`, without the other three, and it comes whole. Places outside of `values` have none. An object of the graph's own whose only
+         *     field is `$cut` is answered as cut, too, with none of its fields, so that every `$cut` of such an answer is a cut. Keys of objects
+         *     are never cut. With `pointer`, `values` has its channel only, whose value is that of the place, and nothing where there is no such
+         *     place.
          */
         get: operations["get_state"];
         put?: never;
@@ -9253,11 +9263,25 @@ export interface operations {
                 checkpoint_id?: string;
                 /** @description Absent: the root graph. */
                 checkpoint_ns?: string;
+                /**
+                 * @description Where the value of a channel, or the value that `pointer` names, begins to be shown, if it is a list or an object. Below zero
+                 *     it counts from the end. Default 0.
+                 */
+                from?: number;
+                /** @description Cuts longer lists, and objects with more fields, at any depth. */
+                items_max?: number;
+                /** @description Only this place of the values, as a JSON Pointer that begins with the channel: `/messages/3/content`. */
+                pointer?: string;
                 /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
                 raw?: boolean;
+                /** @description Cuts longer texts: bytes of UTF-8. */
+                string_bytes_max?: number;
                 thread_id: string;
             };
-            header?: never;
+            header?: {
+                /** @description `ETag` of what the caller holds */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9275,6 +9299,17 @@ export interface operations {
                 content: {
                     "application/msgpack": components["schemas"]["GotValues"];
                 };
+            };
+            /** @description The caller holds it already */
+            304: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
@@ -11384,11 +11419,25 @@ export interface operations {
                 checkpoint_id?: string;
                 /** @description Absent: the root graph. */
                 checkpoint_ns?: string;
+                /**
+                 * @description Where the value of a channel, or the value that `pointer` names, begins to be shown, if it is a list or an object. Below zero
+                 *     it counts from the end. Default 0.
+                 */
+                from?: number;
+                /** @description Cuts longer lists, and objects with more fields, at any depth. */
+                items_max?: number;
+                /** @description Only this place of the values, as a JSON Pointer that begins with the channel: `/messages/3/content`. */
+                pointer?: string;
                 /** @description Also what is stored, as it is: base64 with the tag of its codec. Default false. */
                 raw?: boolean;
+                /** @description Cuts longer texts: bytes of UTF-8. */
+                string_bytes_max?: number;
                 thread_id: string;
             };
-            header?: never;
+            header?: {
+                /** @description `ETag` of what the caller holds */
+                "If-None-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11406,6 +11455,17 @@ export interface operations {
                 content: {
                     "application/msgpack": components["schemas"]["GotState"];
                 };
+            };
+            /** @description The caller holds it already */
+            304: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
