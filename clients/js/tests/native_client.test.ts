@@ -123,6 +123,26 @@ describe("checkpoints", () => {
     ]);
   });
 
+  it("parts of values are asked for by query, and numbers are checked first", async () => {
+    answer("/v1/checkpoints/values", {});
+    answer("/v1/state", {});
+    const window = { from: -50, itemsMax: 50, stringBytesMax: 0 };
+    await client.checkpoints.values("t", { ...window, channels: ["messages"] });
+    await client.checkpoints.state("t", { pointer: "/messages/3/content" });
+    expect(queries()).toEqual([
+      "/v1/checkpoints/values?thread_id=t&string_bytes_max=0&items_max=50&from=-50&channel=messages",
+      "/v1/state?thread_id=t&pointer=%2Fmessages%2F3%2Fcontent",
+    ]);
+    for (const [options, field] of [
+      [{ from: 0.5 }, "from"],
+      [{ itemsMax: -1 }, "itemsMax"],
+      [{ stringBytesMax: Number.NaN }, "stringBytesMax"],
+    ] as const) {
+      const call = client.checkpoints.state("t", options);
+      await expect(call).rejects.toMatchObject({ code: "invalid", field });
+    }
+  });
+
   it("a value of null is a value, and one that is false too", async () => {
     const channel = { channel: "a", size_bytes: 0, is_delta: false, value: null };
     const channels = [channel, { ...channel, channel: "b", value: false, version: 0 }];

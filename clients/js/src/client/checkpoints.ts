@@ -4,7 +4,11 @@ import { InvalidError } from "../errors.js";
 import type { CallOptions } from "../http/deadline.js";
 import type { Integers } from "../wire/document_value.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
-import { optionalPositiveNumber, optionalWholeNumber } from "../wire/numbers.js";
+import {
+  optionalPositiveNumber,
+  optionalSignedNumber,
+  optionalWholeNumber,
+} from "../wire/numbers.js";
 import { exact } from "../wire/packing.js";
 import type { Calls } from "./calls.js";
 import {
@@ -68,6 +72,14 @@ export interface ShownOptions extends CheckpointOptions {
   raw?: boolean | undefined;
   /** Whole numbers that a `number` would change: "number" (the default) rounds them, "bigint" keeps them. */
   integers?: Integers | undefined;
+  /** Cuts longer texts: bytes of UTF-8. What is cut is `{ $cut: { size_bytes, head, pointer } }`, lists and objects with `length` and `from`. */
+  stringBytesMax?: number | undefined;
+  /** Cuts longer lists, and objects with more fields, at any depth. */
+  itemsMax?: number | undefined;
+  /** Where the list or object of each channel begins to be shown. Below zero it counts from the end. */
+  from?: number | undefined;
+  /** Only this place of the values, as a JSON Pointer that begins with the channel: "/messages/3/content". */
+  pointer?: string | undefined;
 }
 
 export interface ValuesOptions extends ShownOptions {
@@ -165,12 +177,17 @@ export class Checkpoints {
   }
 }
 
-function shownQuery(threadId: string, { checkpointNs, checkpointId, raw }: ShownOptions) {
+function shownQuery(threadId: string, options: ShownOptions) {
+  const { checkpointNs, checkpointId, raw, stringBytesMax, itemsMax, from, pointer } = options;
   return {
     thread_id: threadIdOf(threadId),
     checkpoint_ns: textOf(checkpointNs, "checkpointNs"),
     checkpoint_id: textOf(checkpointId, "checkpointId"),
     raw,
+    string_bytes_max: optionalWholeNumber(stringBytesMax, "stringBytesMax"),
+    items_max: optionalWholeNumber(itemsMax, "itemsMax"),
+    from: optionalSignedNumber(from, "from"),
+    pointer,
   };
 }
 

@@ -15,6 +15,15 @@ export function optionalWholeNumber(value: unknown, field: string): number | und
   return value === undefined ? undefined : wholeNumber(value, field);
 }
 
+/** For places that count from the end below zero. Throws InvalidError naming `field`. */
+export function optionalSignedNumber(value: unknown, field: string): number | undefined {
+  if (value === undefined) return undefined;
+  if (!Number.isSafeInteger(value)) {
+    throw new InvalidError(`${field} must be a whole number`, { field });
+  }
+  return value as number;
+}
+
 /** For sizes of pages and parts: 1 or more. Throws InvalidError naming `field`. */
 export function positiveNumber(value: unknown, field: string): number {
   if (wholeNumber(value, field) === 0)
