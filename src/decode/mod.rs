@@ -23,6 +23,7 @@ pub mod state_update;
 mod task_ids;
 pub mod tasks;
 mod text;
+pub mod timeline;
 pub mod values;
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Append), routes!(checkpoints::commit::commit)).with(Queued))
         .routes(needs(Threads(Read), routes!(checkpoints::reading::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::reading::list)))
+        .routes(needs(Threads(Read), routes!(checkpoints::timeline::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::reading::history)))
         .routes(needs(Threads(Append), routes!(checkpoints::value_parts::put)))
         .routes(needs(Threads(Read), routes!(checkpoints::value_parts::get)))

@@ -117,6 +117,7 @@ mod thread_titles;
 mod thread_ttl;
 mod thread_values;
 mod threads;
+mod timelines;
 mod tokens;
 mod value_parts;
 mod value_parts_lives;

@@ -98,6 +98,8 @@ async fn every_use_is_refused(
     is_refused(h.storage.get_history(caller, &place, &["m".into()]).await, &refused("history"));
     let query = ListQuery { thread_id: Some(id.clone()), ..everything() };
     is_refused(h.storage.list_checkpoints(caller, &query).await, &refused("list"));
+    let query = crate::timelines::all(thread);
+    is_refused(h.storage.list_timeline(caller, &query).await, &refused("timeline"));
     let root = [CheckpointNs::root()];
     is_refused(
         h.storage.list_checkpoint_namespaces(caller, &id, &root).await,

@@ -43,6 +43,8 @@ async fn answers(desk: &Desk, caller: &Caller, thread: &str) -> Vec<String> {
     }
     let query = ListQuery { thread_id: Some(id.clone()), ..everything() };
     add("list", &desk.checkpoints.list(caller, query).await);
+    let query = crate::timelines::all(thread);
+    add("timeline", &desk.checkpoints.list_timeline(caller, &query).await);
     let root = [CheckpointNs::root()];
     add("namespaces", &desk.checkpoints.list_checkpoint_namespaces(caller, &id, &root).await);
     add("thread", &desk.threads.get(caller, &id).await);

@@ -1,6 +1,14 @@
-//! Lists the cases of titles, metadata and searches of threads, in the order of main.rs.
+//! Lists the cases of timelines, titles, metadata and searches of threads, in the order of main.rs.
 
 contract! {
+    timelines:
+        nodes_tell_their_writes_and_what_they_began_with
+        pages_go_on_and_reach_for_the_parents_of_their_last
+        a_timeline_is_of_a_namespace_and_between_two_checkpoints
+        namespaces_come_with_their_newest_checkpoint
+        a_parent_that_is_gone_is_not_known
+        a_thread_that_is_not_there_has_no_generation
+        a_page_ends_where_its_documents_are_large;
     thread_details:
         a_created_thread_has_what_was_set_and_keeps_it
         an_update_merges_metadata_and_counts_versions

@@ -87,6 +87,7 @@ mod subjects;
 mod thread_details;
 mod thread_status;
 mod threads;
+mod timeline;
 mod tokens;
 mod tokens_refused;
 mod transfer;

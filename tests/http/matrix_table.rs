@@ -106,6 +106,7 @@ const ROWS: &[Row] = &[
     ),
     row("get_checkpoint", |thread, _| of(thread), READ),
     row("list_checkpoints", |thread, _| of(thread), READ),
+    row("list_timeline", |thread, _| of(thread), READ),
     row(
         "get_channel_history",
         |thread, _| body(json!({"thread_id": thread, "channels": ["messages"]})),

@@ -19,6 +19,7 @@ use threadkeep::domain::checkpoints::prepared::Prepared;
 use threadkeep::domain::checkpoints::storage::{
     CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
 };
+use threadkeep::domain::checkpoints::timeline::{Timeline, TimelineQuery};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::engine::Engine;
@@ -27,14 +28,12 @@ use threadkeep::domain::scheduling::background_tasks::Running;
 use threadkeep::domain::store::item::{Address, Item};
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::namespace_settings::Setting;
-use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tenants::storage_use::StorageUse;
 use threadkeep::domain::threads::retention::{Policy, PruneRequest, Pruned, Removed, Report};
 use threadkeep::domain::threads::storage::{CopyThread, DeleteThread, ThreadStorage};
 use threadkeep::domain::threads::thread::{Lease, LeaseRequest, Thread, ThreadPage, ThreadQuery};
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
 use threadkeep::domain::tokens::key::Key;
-use threadkeep::domain::tokens::storage::KeyStorage;
 use threadkeep::domain::{Error, Result};
 use threadkeep::storage::checkpoints::prepare;
 use threadkeep::storage::content::chunk_memory::ChunkMemory;
@@ -243,6 +242,11 @@ impl CheckpointStorage for Memory {
         Ok(Page { views, next, chain: self.chain.lock().unwrap().clone(), ..Page::default() })
     }
 
+    async fn list_timeline(&self, _: &Caller, query: &TimelineQuery) -> Result<Timeline> {
+        self.called(format!("list_timeline {query:?}"))?;
+        Ok(Timeline::default())
+    }
+
     async fn get_history(
         &self,
         caller: &Caller,
@@ -353,26 +357,6 @@ impl ThreadStorage for Memory {
             }
         }
         Ok(3)
-    }
-}
-
-#[async_trait]
-impl KeyStorage for Memory {
-    async fn create_key(&self, key: &Key, _: &Act) -> Result<()> {
-        self.keys.lock().unwrap().push(key.clone());
-        Ok(())
-    }
-
-    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
-        let keys = self.keys.lock().unwrap();
-        Ok(keys.iter().filter(|key| key.tenant == tenant).cloned().collect())
-    }
-
-    async fn revoke_key(&self, tenant: &str, key_id: &str, _: &Act) -> Result<bool> {
-        let mut keys = self.keys.lock().unwrap();
-        let before = keys.len();
-        keys.retain(|key| key.tenant != tenant || key.key_id != key_id);
-        Ok(keys.len() < before)
     }
 }
 

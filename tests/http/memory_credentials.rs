@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
+use threadkeep::domain::tokens::key::Key;
 use threadkeep::domain::tokens::signing::SigningStorage;
-use threadkeep::domain::tokens::storage::CredentialStorage;
+use threadkeep::domain::tokens::storage::{CredentialStorage, KeyStorage};
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;
@@ -68,5 +69,25 @@ impl CredentialStorage for Memory {
         }
         revocations.push(revocation.clone());
         Ok(true)
+    }
+}
+
+#[async_trait]
+impl KeyStorage for Memory {
+    async fn create_key(&self, key: &Key, _: &Act) -> Result<()> {
+        self.keys.lock().unwrap().push(key.clone());
+        Ok(())
+    }
+
+    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
+        let keys = self.keys.lock().unwrap();
+        Ok(keys.iter().filter(|key| key.tenant == tenant).cloned().collect())
+    }
+
+    async fn revoke_key(&self, tenant: &str, key_id: &str, _: &Act) -> Result<bool> {
+        let mut keys = self.keys.lock().unwrap();
+        let before = keys.len();
+        keys.retain(|key| key.tenant != tenant || key.key_id != key_id);
+        Ok(keys.len() < before)
     }
 }

@@ -119,6 +119,7 @@ fn calls(thread: &str) -> Vec<(&'static str, Value)> {
             json!({"thread_id": thread, "have_values": [base64(&name(&list_of(10)))]}),
         ),
         ("/v1/checkpoints/list", all.clone()),
+        ("/v1/checkpoints/timeline", all.clone()),
         (
             "/v1/checkpoints/list",
             json!({"thread_id": thread, "history_channels": ["m"], "have_values": []}),

@@ -14,6 +14,9 @@ export type {
   StateWrite,
   StoredValue,
   StoredWrite,
+  TimelineNamespace,
+  TimelineNode,
+  TimelinePage,
 } from "./client/checkpoint_records.js";
 export type {
   CheckpointConditions,
@@ -22,6 +25,7 @@ export type {
   ListCheckpointsOptions,
   ScanCheckpointsOptions,
   ShownOptions,
+  TimelineOptions,
   ValuesOptions,
 } from "./client/checkpoints.js";
 export {

@@ -143,6 +143,34 @@ describe("checkpoints", () => {
     }
   });
 
+  it("a timeline tells steps, and fields that are absent stay absent", async () => {
+    const place = { checkpoint_ns: "", checkpoint_id: "c" };
+    const node = { ...place, size_bytes: 9, writes: 0, interrupts: 0, error: false };
+    const namespace = { checkpoint_ns: "", checkpoints: 1, newest: "c" };
+    answer("/v1/checkpoints/timeline", { generation: "g", nodes: [node], namespaces: [namespace] });
+    const options = { checkpointNs: "*", before: "x", after: "a", limit: 9, cursor: "k" };
+    const page = await client.checkpoints.timeline("t", options);
+    expect(page).toEqual({
+      generation: "g",
+      nodes: [
+        {
+          checkpointNs: "",
+          checkpointId: "c",
+          sizeBytes: 9,
+          writes: 0,
+          interrupts: 0,
+          error: false,
+        },
+      ],
+      namespaces: [{ checkpointNs: "", checkpoints: 1, newest: "c" }],
+    });
+    expect(bodies()).toEqual([
+      { thread_id: "t", checkpoint_ns: "*", before: "x", after: "a", limit: 9, cursor: "k" },
+    ]);
+    const call = client.checkpoints.timeline("t", { limit: 0 });
+    await expect(call).rejects.toMatchObject({ code: "invalid", field: "limit" });
+  });
+
   it("a value of null is a value, and one that is false too", async () => {
     const channel = { channel: "a", size_bytes: 0, is_delta: false, value: null };
     const channels = [channel, { ...channel, channel: "b", value: false, version: 0 }];

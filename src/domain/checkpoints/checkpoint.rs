@@ -237,8 +237,9 @@ pub struct ListQuery {
     pub thread_id: Option<ThreadId>,
     pub ns: Option<CheckpointNs>,
     pub id: Option<CheckpointId>,
-    /// Ids strictly smaller.
+    /// Ids strictly smaller, and strictly greater.
     pub before: Option<CheckpointId>,
+    pub since: Option<CheckpointId>,
     /// A JSON object; see `exact_json::contains`.
     pub filter: Option<serde_json::Value>,
     pub limit: usize,

@@ -11,4 +11,5 @@ pub mod prepared;
 pub mod run_states;
 pub mod service;
 pub mod storage;
+pub mod timeline;
 pub mod value_parts;

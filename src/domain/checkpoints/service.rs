@@ -9,6 +9,7 @@ use crate::domain::tokens::grants::Action;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::history::Base;
+use super::timeline::{Timeline, TimelineQuery};
 use super::value_parts::require_whole;
 use crate::domain::checkpoints::storage::{
     CheckpointStorage, CheckpointTuple, Page, TargetHistory,
@@ -152,6 +153,19 @@ impl Checkpoints {
         let values = page.views.iter().flat_map(View::all_values).chain(page.chain.all_values());
         require_whole(large_values, values)?;
         Ok(page)
+    }
+
+    /// Round trips as in `CheckpointStorage::list_timeline`. A thread that is absent, or not the caller's, has an empty one.
+    ///
+    /// # Errors
+    /// A limit that no page has; a storage that cannot be read.
+    pub async fn list_timeline(&self, caller: &Caller, query: &TimelineQuery) -> Result<Timeline> {
+        caller.require(Permission::Threads(Action::Read))?;
+        query.check()?;
+        if !caller.may_read_thread(&query.thread_id) {
+            return Ok(Timeline::default());
+        }
+        self.storage.list_timeline(caller, query).await
     }
 
     /// One round trip. None: no such checkpoint.

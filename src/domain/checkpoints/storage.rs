@@ -7,6 +7,7 @@ use super::checkpoint::{Commit, ListCursor, ListQuery, NewPart, Target, View};
 use super::history::{Base, Chain};
 use super::planner::Batch;
 use super::prepared::Prepared;
+use super::timeline::{Timeline, TimelineQuery};
 use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -71,6 +72,10 @@ pub trait CheckpointStorage: ThreadStorage + ValuePartStorage + LaneStorage {
     /// A page in the order (checkpoint id descending, thread id, ns), with the shared chain of histories when the
     /// query asks for it. Two round trips, one more per delta snapshot that the page crosses.
     async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page>;
+
+    /// The checkpoints of one thread without their values, in the order of `list_checkpoints`, with the namespaces of the thread on
+    /// the first page. Round trips: those of that listing, and three more.
+    async fn list_timeline(&self, caller: &Caller, query: &TimelineQuery) -> Result<Timeline>;
 
     /// One round trip. None: no such checkpoint.
     async fn get_history(

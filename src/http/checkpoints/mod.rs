@@ -12,5 +12,6 @@ pub mod reading;
 pub mod runs;
 pub mod shorten;
 pub mod state;
+pub mod timeline;
 pub mod value_parts;
 pub mod views;

@@ -308,9 +308,10 @@ impl ListBody<'_> {
             ns: wire.checkpoint_ns.map(|it| CheckpointNs::new(it.0)).transpose()?,
             id: wire.checkpoint_id.map(|it| CheckpointId::new(it.0)).transpose()?,
             before: wire.before.map(before).transpose()?,
+            since: None,
             filter: wire.filter.as_ref().map(filter).transpose()?,
             limit: limit(wire.limit)?,
-            after: wire.cursor.as_ref().map(position).transpose()?,
+            after: wire.cursor.as_ref().map(|it| position(CURSOR, it)).transpose()?,
             values,
             large_values: large_values(wire.value_parts),
             history_channels: histories.then_some(channels),
@@ -342,7 +343,7 @@ fn have_values(data: Option<Vec<Data<'_>>>, received: &Received) -> Result<Optio
     data.map(|it| HaveValues::read(it, received)).transpose()
 }
 
-fn before(text: Text) -> Result<CheckpointId> {
+pub fn before(text: Text) -> Result<CheckpointId> {
     names::check("before", &text.0, LIMITS.checkpoint_id_bytes_max, false)?;
     CheckpointId::new(text.0)
 }
@@ -360,8 +361,9 @@ pub fn limit(limit: Option<i64>) -> Result<usize> {
         .map_err(|_| Error::out_of_range("limit", "limit must be 0 or more", LIMITS.list_rows_max))
 }
 
-fn position(text: &Text) -> Result<ListCursor> {
-    let (id, thread_id, ns): (String, String, String) = cursor::decode(CURSOR, &text.0)?;
+/// `kind`: of which listing.
+pub fn position(kind: &str, text: &Text) -> Result<ListCursor> {
+    let (id, thread_id, ns): (String, String, String) = cursor::decode(kind, &text.0)?;
     Ok(ListCursor {
         id: CheckpointId::new(id)?.into_string(),
         thread_id: ThreadId::new(thread_id)?.into_string(),

@@ -6,5 +6,6 @@ pub mod namespaces;
 pub mod postgres;
 pub mod prepare;
 pub mod sqlite;
+pub mod timeline;
 pub mod value_parts;
 pub mod walk;

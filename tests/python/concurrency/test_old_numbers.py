@@ -264,6 +264,8 @@ HARMLESS = {
     "updated_after": "a time",
     "updated_before": "a time",
     ("before", "list_checkpoints"): "ids of checkpoints are the client's",
+    ("before", "list_timeline"): "ids of checkpoints are the client's",
+    ("after", "list_timeline"): "ids of checkpoints are the client's",
     ("before", "agent_server_find_states"): "ids of checkpoints are the client's",
     ("before", "agent_server_list_states"): "ids of checkpoints are the client's",
     ("if_exists", "agent_server_create_thread"): "is no number",

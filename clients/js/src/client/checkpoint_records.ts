@@ -11,7 +11,9 @@ import {
   number,
   optionalList,
   optionalNested,
+  optionalNumber,
   optionalText,
+  optionalTexts,
   recordOf,
   text,
   texts,
@@ -58,6 +60,46 @@ export const checkpoint = recordOf<Schemas["CheckpointView"]>()("a checkpoint", 
 export type CheckpointPage = ReturnType<typeof checkpointPage>;
 export const checkpointPage = recordOf<Schemas["CheckpointPage"]>()("a page of checkpoints", {
   checkpoints: list(checkpoint),
+  next_cursor: optionalText,
+});
+
+/**
+ * A step of a thread. `changed` are channels with another version than before. `interrupts` counts the tasks that asked something there, and
+ * `sizeBytes` what is stored beside the values.
+ */
+export type TimelineNode = ReturnType<typeof timelineNode>;
+const timelineNode = recordOf<Schemas["TimelineNode"]>()("a step", {
+  checkpoint_ns: text,
+  checkpoint_id: text,
+  parent_checkpoint_id: optionalText,
+  created_at: optionalText,
+  step: optionalNumber,
+  source: optionalText,
+  node: optionalText,
+  changed: optionalTexts,
+  size_bytes: number,
+  writes: number,
+  interrupts: number,
+  error: flag,
+  run_id: optionalText,
+});
+
+/** A namespace of a thread: the root graph, or a subgraph with the name of its agent. `newest` is the id of its newest checkpoint. */
+export type TimelineNamespace = ReturnType<typeof timelineNamespace>;
+const timelineNamespace = recordOf<Schemas["TimelineNamespace"]>()("a namespace", {
+  checkpoint_ns: text,
+  agent: optionalText,
+  parent_checkpoint_id: optionalText,
+  checkpoints: number,
+  newest: text,
+});
+
+/** The newest id first, then by namespace. The first page alone has `namespaces`. */
+export type TimelinePage = ReturnType<typeof timelinePage>;
+export const timelinePage = recordOf<Schemas["TimelinePage"]>()("a page of steps", {
+  generation: optionalText,
+  nodes: list(timelineNode),
+  namespaces: list(timelineNamespace),
   next_cursor: optionalText,
 });
 

@@ -20,6 +20,8 @@ import {
   checkpointValues,
   type State,
   state,
+  type TimelinePage,
+  timelinePage,
 } from "./checkpoint_records.js";
 import { entriesOf } from "./pages.js";
 import {
@@ -49,6 +51,20 @@ export interface CheckpointConditions extends CallOptions {
 
 export interface ListCheckpointsOptions extends CheckpointConditions {
   /** Checkpoints of one page, at most 1,000; a page ends at about 4 MiB. */
+  limit?: number | undefined;
+  /** `nextCursor` of the page before, with the same arguments. */
+  cursor?: string | undefined;
+}
+
+/** Which steps of a thread. */
+export interface TimelineOptions extends CallOptions {
+  /** Absent: the root graph. "*": every namespace. */
+  checkpointNs?: string | undefined;
+  /** Ids that are smaller, in the order of their bytes. */
+  before?: string | undefined;
+  /** Ids that are greater. */
+  after?: string | undefined;
+  /** Steps of one page, from 1 to 1,000. */
   limit?: number | undefined;
   /** `nextCursor` of the page before, with the same arguments. */
   cursor?: string | undefined;
@@ -120,6 +136,20 @@ export class Checkpoints {
       (cursor) => this.list({ ...conditions, limit, cursor }),
       (page) => page.checkpoints,
     );
+  }
+
+  /** One page of the steps of a thread, newest first, without their values. Without `generation` there is no such thread. */
+  async timeline(threadId: string, options: TimelineOptions = {}): Promise<TimelinePage> {
+    const { checkpointNs, before, after, limit, cursor } = options;
+    const body = {
+      thread_id: threadIdOf(threadId),
+      checkpoint_ns: textOf(checkpointNs, "checkpointNs"),
+      before: textOf(before, "before"),
+      after: textOf(after, "after"),
+      limit: optionalPositiveNumber(limit, "limit"),
+      cursor,
+    };
+    return timelinePage(await this.#calls.with(options).read("/v1/checkpoints/timeline", body));
   }
 
   /** A checkpoint with its stored values and writes, as bytes. TooLargeError where they do not fit into an answer. */

@@ -786,6 +786,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/checkpoints/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the steps of a thread
+         * @description Its checkpoints, newest first by checkpoint id (bytes), then namespace, with what is told of them by skeleton, metadata and the
+         *     number of their writes: no value is read. A page ends early where the documents of its checkpoints are large. An absent
+         *     `generation` means that there is no such thread. Sizes of values and the calls of tools are not told: both need the values.
+         */
+        post: operations["list_timeline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/checkpoints/values": {
         parameters: {
             query?: never;
@@ -4404,6 +4426,21 @@ export interface components {
              */
             limit?: number | null;
         };
+        ListTimeline: {
+            /** @description Ids strictly greater. */
+            after?: string | null;
+            /** @description Ids strictly smaller. */
+            before?: string | null;
+            /** @description Absent: the root graph. `*`: every namespace; one of that name is not to be had alone. */
+            checkpoint_ns?: string | null;
+            cursor?: string | null;
+            /**
+             * Format: int64
+             * @description From 1 to `list_rows_max`, which is the default.
+             */
+            limit?: number | null;
+            thread_id: string;
+        };
         LoadEntries: {
             /**
              * Format: int64
@@ -5525,6 +5562,61 @@ export interface components {
              */
             minutes: number;
             strategy?: components["schemas"]["PruneStrategy"] | null;
+        };
+        TimelineNamespace: {
+            /** @description Name of the agent, as the metadata of its newest checkpoint tells. */
+            agent?: string | null;
+            checkpoint_ns: string;
+            /** Format: int64 */
+            checkpoints: number;
+            /** @description Id of the newest. */
+            newest: string;
+            /** @description In the namespace above: what its newest checkpoint was made under. */
+            parent_checkpoint_id?: string | null;
+        };
+        TimelineNode: {
+            /**
+             * @description Channels with another version than in the parent, without those that are the graph's own affair. Absent where the parent is not
+             *     stored.
+             */
+            changed?: string[] | null;
+            checkpoint_id: string;
+            checkpoint_ns: string;
+            /** @description As the client said when it made the checkpoint. */
+            created_at?: string | null;
+            /** @description Whether a task failed there. */
+            error: boolean;
+            /**
+             * Format: int64
+             * @description Tasks that asked something there, answered or not.
+             */
+            interrupts: number;
+            /** @description The node that ran, where the versions that nodes have seen tell of exactly one. What was sent leaves no trace there. */
+            node?: string | null;
+            parent_checkpoint_id?: string | null;
+            run_id?: string | null;
+            /**
+             * Format: int64
+             * @description Of skeleton, metadata and writes; without values, which checkpoints share.
+             */
+            size_bytes: number;
+            source?: string | null;
+            /** Format: int64 */
+            step?: number | null;
+            /**
+             * Format: int64
+             * @description Writes on the checkpoint.
+             */
+            writes: number;
+        };
+        TimelinePage: {
+            /** @description Of the thread; absent when there is no such thread. */
+            generation?: string | null;
+            /** @description On the first page only: up to `list_rows_max` namespaces of the thread, those with the newest checkpoints first. */
+            namespaces: components["schemas"]["TimelineNamespace"][];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
+            nodes: components["schemas"]["TimelineNode"][];
         };
         /**
          * @description Where a title comes from.
@@ -9244,6 +9336,46 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.lease_held"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    list_timeline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["ListTimeline"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["TimelinePage"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];

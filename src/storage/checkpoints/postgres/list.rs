@@ -254,6 +254,9 @@ async fn read_slice(
     if query.before.is_some() {
         text += " and c.checkpoint_id < $5";
     }
+    if query.since.is_some() {
+        text += " and c.checkpoint_id > $14";
+    }
     if after.is_some() {
         text += " and c.checkpoint_id <= $6 and (c.checkpoint_id < $6 or ";
         text += match only {
@@ -281,6 +284,7 @@ async fn read_slice(
         .bind(listed.exact)
         .bind(listed.firsts)
         .bind(listed.ends)
+        .bind(query.since.as_ref().map(|it| it.as_str().to_owned()))
         .fetch_all(connection)
         .await
         .map_err(Error::from)

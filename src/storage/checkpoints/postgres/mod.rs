@@ -24,11 +24,13 @@ use crate::domain::checkpoints::prepared::Prepared;
 use crate::domain::checkpoints::storage::{
     CheckpointStorage, CheckpointTuple, Outcome, Page, TargetHistory,
 };
+use crate::domain::checkpoints::timeline::{Timeline, TimelineQuery};
 use crate::domain::clock::Micros;
 use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::tokens::grants::Action;
 use crate::storage::checkpoints::namespaces::list_checkpoint_namespaces;
 use crate::storage::checkpoints::prepare::prepare;
+use crate::storage::checkpoints::timeline;
 use crate::storage::checkpoints::value_parts::named_in;
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::threads::thread_filter::OwnedThread;
@@ -58,6 +60,13 @@ impl CheckpointStorage for PostgresStorage {
 
     async fn list_checkpoints(&self, caller: &Caller, query: &ListQuery) -> Result<Page> {
         self.read_page(caller, query).await
+    }
+
+    async fn list_timeline(&self, caller: &Caller, query: &TimelineQuery) -> Result<Timeline> {
+        let page = self.read_page(caller, &query.listing()).await?;
+        let secret = self.secret(&caller.tenant).await?;
+        let thread = OwnedThread::by(caller, query.thread_id.as_str(), Action::Read);
+        timeline::complete(self, &secret, thread, query, page).await
     }
 
     async fn get_history(

@@ -144,6 +144,7 @@ async fn read_slice(
              cross join checkpoints k on k.tenant = t.tenant and k.thread_key = t.thread_key
              where t.tenant = $1{of_thread} {of_ns}
                and ($4 is null or k.checkpoint_id = $4) and ($5 is null or k.checkpoint_id < $5)
+               and ($13 is null or k.checkpoint_id > $13)
                and ($6 is null or k.checkpoint_id < $6
                     or (k.checkpoint_id = $6 and (t.thread_id, k.ns) > ($7, $8)))
              order by k.checkpoint_id desc, t.thread_id, k.ns limit $9
@@ -164,6 +165,7 @@ async fn read_slice(
         .bind(&listed.owner)
         .bind(ids_json(&listed))
         .bind(prefixes_json(&listed))
+        .bind(query.since.as_ref().map(|it| it.as_str().to_owned()))
         .fetch_all(connection)
         .await?;
     let checkpoint = |row: &SqliteRow| {
