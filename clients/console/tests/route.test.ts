@@ -2,10 +2,9 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { decodeText, encodeText } from "../src/app/address_text.js";
 import {
   addressOf,
-  decodeText,
-  encodeText,
   ORDERS,
   type Route,
   routeOf,
@@ -73,6 +72,26 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     path: anyText,
     subject: maybe(anyText),
   }),
+  fc.record({
+    page: fc.constant("sessions" as const),
+    kind: maybe(anyText),
+    prefix: maybe(fc.array(anyText, { maxLength: 4 }).filter((one) => one.length > 0)),
+    user: maybe(anyText),
+  }),
+  fc.record({
+    page: fc.constant("session" as const),
+    kind: id,
+    key: fc.array(anyText, { minLength: 1, maxLength: 4 }),
+    stream: maybe(anyText),
+    document: maybe(anyText),
+    view: maybe(fc.constant("entries" as const)),
+  }),
+  fc.record({
+    page: fc.constant("snapshots" as const),
+    label: maybe(anyText),
+    value: maybe(anyText),
+  }),
+  fc.record({ page: fc.constant("snapshot" as const), snapshotId: id }),
 );
 
 it("an address leads to the route that it was made of", () => {
@@ -120,5 +139,12 @@ it("a value that a parameter cannot have is left out", () => {
     q: "x",
   });
   expect(routeOf("#/threads/a/constructor")).toMatchObject({ page: "missing" });
+  expect(routeOf("#/sessions/claude/a?view=all")).toEqual({
+    page: "session",
+    kind: "claude",
+    key: ["a"],
+  });
+  expect(routeOf("#/sessions/claude")).toMatchObject({ page: "missing" });
+  expect(routeOf("#/snapshots/a/b")).toMatchObject({ page: "missing" });
   expect(routeOf("#/nowhere")).toMatchObject({ page: "missing" });
 });

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
+import { Client } from "threadkeep";
 import { ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { FILE, plan } from "./agents.js";
@@ -28,6 +29,15 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   ["an item", "#/store/ann/notes?key=first", "kind"],
   ["Files", "#/files", "ann"],
   ["a folder", "#/files/ns/ann/notes", "The folder is empty"],
+  ["Sessions", "#/sessions", "long"],
+  ["no session", "#/sessions?kind=other", "There are no sessions"],
+  ["a session", "#/sessions/claude/work/long", "Look at the sea"],
+  ["its entries", "#/sessions/claude/work/long?view=entries", "entry 1"],
+  ["its document", "#/sessions/claude/work/long?doc=plan", "boats"],
+  ["no such session", "#/sessions/claude/nobody", "There is no such session"],
+  ["Snapshots", "#/snapshots", "why=lunch"],
+  ["a snapshot", "#/snapshots/lunch", "1 entry"],
+  ["no such snapshot", "#/snapshots/none", "There is no such snapshot"],
   ["Connect", "#/connect", "create_deep_agent"],
   ["not a page", "#/nowhere", "There is no page at this address"],
 ];
@@ -41,6 +51,18 @@ beforeAll(async () => {
     kind: "note",
     lines: ["a", "b"],
     deep: { x: [1, null, true] },
+  });
+  const client = new Client({ url: stage.server.url });
+  const session = { kind: "claude", key: ["work", "long".repeat(30)] };
+  const data = { type: "user", message: { role: "user", content: "Look at the sea" } };
+  await client.sessions.append(session, [{ data }]);
+  const shown = { kind: "claude", key: ["work", "long"] };
+  await client.sessions.append(shown, [{ data }]);
+  await client.sessions.putDocument(shown, "plan", '{"boats": 1}');
+  await client.snapshots.take({
+    snapshotId: "lunch",
+    sessions: [session],
+    labels: { why: "lunch" },
   });
 });
 

@@ -8,6 +8,7 @@ import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { hostileFiles, Trap } from "../support/trap.js";
 import { sleep, waitUntil } from "../support/waiting.js";
+import { keepSessions, SESSION, SNAPSHOT } from "./hostile_sessions.js";
 import { hostileTexts } from "./hostile_texts.js";
 import { Stage } from "./stage.js";
 
@@ -32,6 +33,7 @@ beforeAll(async () => {
   await converse();
   await keepItems();
   await keepFiles();
+  await keepSessions(stage.server.url, { texts: TEXTS, ids: IDS.slice(0, ITEMS) });
 });
 
 afterEach(() => stage.closePages());
@@ -173,6 +175,7 @@ it("there are about a hundred texts", () => {
 
 const THREAD_ADDRESS = `#/threads/${encodeURIComponent(THREAD)}`;
 const ITEMS_ADDRESS = `#/store/${ITEMS_IN.map(encodeURIComponent).join("/")}`;
+const SESSION_ADDRESS = `#/sessions/claude/${SESSION.key.map(encodeURIComponent).join("/")}`;
 const FILES_ADDRESS = `#/files/ns/${FILES.join("/")}`;
 
 it.each([
@@ -183,6 +186,10 @@ it.each([
   ["the state", `${THREAD_ADDRESS}/state`, "channel"],
   ["the items", ITEMS_ADDRESS, "item-row"],
   ["the folder", FILES_ADDRESS, "file-row"],
+  ["the list of sessions", "#/sessions", "item-row"],
+  ["the entries of a session", `${SESSION_ADDRESS}?view=entries`, "stream-row"],
+  ["the list of snapshots", "#/snapshots", "item-row"],
+  ["a snapshot", `#/snapshots/${SNAPSHOT}`, "file-row"],
 ])("nothing of them runs in %s", async (_, address, shown) => {
   const opened = await open(address);
   await opened.page.locator(`.${shown}`).first().waitFor();
@@ -197,6 +204,33 @@ it("the conversation shows all of them, and nothing runs", async () => {
   const seen = await showAll(page);
   // As results of tools they stand as they are; long ones are cut.
   expect(TEXTS.filter((text) => text.length < 2_000 && !seen.includes(text))).toEqual([]);
+  await nothingHappened(opened);
+});
+
+it("a transcript shows its newest texts, and nothing runs", async () => {
+  const opened = await open(SESSION_ADDRESS);
+  const { page } = opened;
+  await page.locator("article.message").first().waitFor();
+  for (;;) {
+    const earlier = page.getByRole("button", { name: "Earlier entries" });
+    if ((await earlier.count()) === 0) break;
+    await earlier.click();
+    await page.locator("button:disabled", { hasText: "Earlier" }).waitFor({ state: "detached" });
+  }
+  const seen = await showAll(page);
+  expect(TEXTS.filter((text) => text.length < 2_000 && !seen.includes(text))).toEqual([]);
+  await nothingHappened(opened);
+});
+
+it("nothing runs in streams and documents of these names", async () => {
+  const opened = await open(SESSION_ADDRESS);
+  const { page } = opened;
+  for (const id of IDS.slice(0, ITEMS)) {
+    await stage.go(page, `${SESSION_ADDRESS}?stream=${encodeURIComponent(id)}`);
+    await page.locator(".stream-row").first().waitFor();
+    await stage.go(page, `${SESSION_ADDRESS}?doc=${encodeURIComponent(id)}`);
+    await page.locator("article.item pre, article.item .json").first().waitFor();
+  }
   await nothingHappened(opened);
 });
 

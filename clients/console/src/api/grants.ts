@@ -2,15 +2,22 @@
 
 import type { Identity } from "threadkeep";
 
-export type Section = "threads" | "namespaces";
+export type Section = "threads" | "namespaces" | "sessions" | "snapshots";
 
 /** Whether a credential may read anything of a kind. Without grants it has the whole tenant. */
 export function maySee({ grants }: Identity, section: Section): boolean {
-  return grants === undefined || (grants[section] ?? []).length > 0;
+  if (grants === undefined) return true;
+  const granted: readonly { actions: readonly string[] }[] = grants[section] ?? [];
+  return granted.some(({ actions }) => actions.includes("read"));
 }
 
 export function hasWholeTenant({ grants }: Identity): boolean {
   return grants === undefined;
+}
+
+/** Grants for single things and for what begins with a prefix, as they are named. */
+export function grantedSessionNames({ grants }: Identity): string[] {
+  return (grants?.sessions ?? []).flatMap(({ id, prefix }) => id ?? prefix ?? []);
 }
 
 /** The threads that a token names one by one: no list of the server has them. */

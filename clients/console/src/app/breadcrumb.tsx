@@ -3,7 +3,7 @@
 import { useEffect } from "react";
 import { Link } from "../parts/link.js";
 import { Marked } from "../parts/marked.js";
-import type { FilesRoute, Route, StoreRoute } from "./route.js";
+import type { FilesRoute, Route, SessionRoute, StoreRoute } from "./route.js";
 
 interface Step {
   text: string;
@@ -15,6 +15,8 @@ const SECTION_TITLES = {
   connect: "Connect",
   inbox: "Inbox",
   threads: "Threads",
+  sessions: "Sessions",
+  snapshots: "Snapshots",
 } as const;
 
 export function Breadcrumb({ route }: { route: Route }) {
@@ -53,6 +55,13 @@ function stepsOf(route: Route): Step[] {
       return storeSteps(route);
     case "files":
       return filesSteps(route);
+    case "session":
+      return sessionSteps(route);
+    case "snapshot":
+      return [
+        { text: "Snapshots", to: { page: "snapshots" } },
+        { text: route.snapshotId, to: route },
+      ];
     case "missing":
       return [{ text: "Not a page", to: route }];
     default:
@@ -66,6 +75,19 @@ function storeSteps({ namespace, key }: StoreRoute): Step[] {
     steps.push({ text: label, to: { page: "store", namespace: namespace.slice(0, at + 1) } });
   });
   if (key !== undefined) steps.push({ text: key, to: { page: "store", namespace, key } });
+  return steps;
+}
+
+function sessionSteps({ kind, key, stream, document: name }: SessionRoute): Step[] {
+  const steps: Step[] = [
+    { text: "Sessions", to: { page: "sessions" } },
+    { text: kind, to: { page: "sessions", kind } },
+    { text: key.join(" / "), to: { page: "session", kind, key } },
+  ];
+  const opened = name ?? stream;
+  if (opened !== undefined && opened !== "") {
+    steps.push({ text: opened, to: { page: "session", kind, key, stream, document: name } });
+  }
   return steps;
 }
 

@@ -12,6 +12,8 @@ export const SHORTCUTS = [
   { keys: "g i", does: "Go to the Inbox" },
   { keys: "g f", does: "Go to Files" },
   { keys: "g s", does: "Go to the Store" },
+  { keys: "g e", does: "Go to Sessions" },
+  { keys: "g n", does: "Go to Snapshots" },
   { keys: "j", does: "Next row" },
   { keys: "k", does: "Row before" },
   { keys: "Enter", does: "Open the row" },

@@ -11,6 +11,10 @@ import type { Route } from "./route.js";
 
 const StorePage = lazy(() => import("../nouns/store/store_page.js"));
 const FilesPage = lazy(() => import("../nouns/files/files_page.js"));
+const SessionsPage = lazy(() => import("../nouns/sessions/sessions_page.js"));
+const SessionPage = lazy(() => import("../nouns/sessions/session_page.js"));
+const SnapshotsPage = lazy(() => import("../nouns/snapshots/snapshots_page.js"));
+const SnapshotPage = lazy(() => import("../nouns/snapshots/snapshot_page.js"));
 const ConnectPage = lazy(() => import("./connect.js"));
 
 export function Page({ route }: { route: Route }) {
@@ -33,6 +37,14 @@ function viewOf(route: Route) {
       return <StorePage route={route} />;
     case "files":
       return <FilesPage route={route} />;
+    case "sessions":
+      return <SessionsPage route={route} />;
+    case "session":
+      return <SessionPage key={JSON.stringify([route.kind, route.key])} route={route} />;
+    case "snapshots":
+      return <SnapshotsPage route={route} />;
+    case "snapshot":
+      return <SnapshotPage key={route.snapshotId} snapshotId={route.snapshotId} />;
     case "missing":
       return (
         <Empty title="There is no page at this address" isPage>

@@ -1,6 +1,7 @@
 /** Addresses of the console: what stands behind `#` as a typed route, and back. No other file reads or writes them. */
 
 import type { ThreadStatus } from "threadkeep";
+import { decodeText, encodeText } from "./address_text.js";
 
 export const STATUSES = ["interrupted", "busy", "error", "idle"] as const satisfies ThreadStatus[];
 export const SORTS = ["state_updated", "updated", "created", "status", "thread_id"] as const;
@@ -49,6 +50,36 @@ export interface FilesRoute {
   subject?: string | undefined;
 }
 
+export interface SessionsRoute {
+  page: "sessions";
+  kind?: string | undefined;
+  /** The first parts of the keys. */
+  prefix?: string[] | undefined;
+  user?: string | undefined;
+}
+
+export interface SessionRoute {
+  page: "session";
+  kind: string;
+  key: string[];
+  stream?: string | undefined;
+  document?: string | undefined;
+  /** Absent: a conversation. */
+  view?: "entries" | undefined;
+}
+
+export interface SnapshotsRoute {
+  page: "snapshots";
+  /** Only those with this label. */
+  label?: string | undefined;
+  value?: string | undefined;
+}
+
+export interface SnapshotRoute {
+  page: "snapshot";
+  snapshotId: string;
+}
+
 export type Route =
   | { page: "home" }
   | { page: "connect" }
@@ -57,6 +88,10 @@ export type Route =
   | ThreadRoute
   | StoreRoute
   | FilesRoute
+  | SessionsRoute
+  | SessionRoute
+  | SnapshotsRoute
+  | SnapshotRoute
   | { page: "missing"; address: string };
 
 /** The address of a route, with its `#`. */
@@ -79,6 +114,20 @@ export function addressOf(route: Route): string {
     }
     case "files":
       return filesAddress(route);
+    case "sessions": {
+      const { kind, prefix, user } = route;
+      return `#/sessions${queryText({ kind, prefix: prefix && labelsText(prefix), user })}`;
+    }
+    case "session": {
+      const { kind, key, stream, document: doc, view } = route;
+      return `#/sessions${labelsText([kind, ...key])}${queryText({ stream, doc, view })}`;
+    }
+    case "snapshots": {
+      const { label, value } = route;
+      return `#/snapshots${queryText({ label, value })}`;
+    }
+    case "snapshot":
+      return `#/snapshots/${encodeText(route.snapshotId)}`;
     case "missing":
       return `#${route.address}`;
   }
@@ -103,6 +152,10 @@ export function routeOf(address: string): Route {
       return storeRoute(segments, asked);
     case "files":
       return filesRoute(segments, asked, text);
+    case "sessions":
+      return segments.length === 0 ? sessionsRoute(asked) : sessionRoute(segments, asked, text);
+    case "snapshots":
+      return snapshotsRoute(segments, asked, text);
     default:
       return missing(text);
   }
@@ -170,6 +223,35 @@ function filesRoute(segments: string[], asked: Map<string, string>, text: string
   return without<FilesRoute>({ page: "files", place, namespace: [], path, subject });
 }
 
+function sessionsRoute(asked: Map<string, string>): SessionsRoute {
+  const [kind, prefix, user] = [asked.get("kind"), asked.get("prefix"), asked.get("user")];
+  const parts = prefix?.split("/").slice(1).map(decodeText);
+  return without<SessionsRoute>({ page: "sessions", kind, prefix: parts, user });
+}
+
+function sessionRoute(segments: string[], asked: Map<string, string>, text: string): Route {
+  const [kind = "", ...key] = segments;
+  if (kind === "" || key.length === 0) return missing(text);
+  return without<SessionRoute>({
+    page: "session",
+    kind,
+    key,
+    stream: asked.get("stream"),
+    document: asked.get("doc"),
+    view: oneOf(["entries"] as const, asked.get("view")),
+  });
+}
+
+function snapshotsRoute(segments: string[], asked: Map<string, string>, text: string): Route {
+  const [snapshotId, ...more] = segments;
+  const [label, value] = [asked.get("label"), asked.get("value")];
+  if (snapshotId === undefined) {
+    return without<SnapshotsRoute>({ page: "snapshots", label, value });
+  }
+  if (snapshotId === "" || more.length > 0) return missing(text);
+  return { page: "snapshot", snapshotId };
+}
+
 function labelsText(labels: readonly string[]): string {
   return labels.map((label) => `/${encodeText(label)}`).join("");
 }
@@ -189,36 +271,6 @@ function queryOf(query: string): Map<string, string> {
       return [name, decodeText(value)];
     }),
   );
-}
-
-const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
-
-/** Any text as one part of an address. Half a surrogate pair, which UTF-8 cannot hold, is `%u` and its number. */
-export function encodeText(text: string): string {
-  let [made, done] = ["", 0];
-  for (const found of text.matchAll(LONE_SURROGATE)) {
-    made += encodeURIComponent(text.slice(done, found.index));
-    made += `%u${found[0].charCodeAt(0).toString(16)}`;
-    done = found.index + 1;
-  }
-  return made + encodeURIComponent(text.slice(done));
-}
-
-/** The text of a part of an address. What is not encoded as it should be stays as it is. */
-export function decodeText(part: string): string {
-  return part
-    .split(/(%u[0-9a-f]{4})/)
-    .map((piece) => {
-      if (/^%u[0-9a-f]{4}$/.test(piece)) {
-        return String.fromCharCode(Number.parseInt(piece.slice(2), 16));
-      }
-      try {
-        return decodeURIComponent(piece);
-      } catch {
-        return piece;
-      }
-    })
-    .join("");
 }
 
 function splitOnce(text: string, mark: string): [string, string?] {

@@ -1,6 +1,15 @@
 /** The frame of every page: sections, where one is, appearance, and who is logged in. */
 
-import { FileText, Home, Inbox, Layers, MessagesSquare, Plug } from "lucide-react";
+import {
+  Camera,
+  FileText,
+  Home,
+  Inbox,
+  Layers,
+  MessagesSquare,
+  Plug,
+  ScrollText,
+} from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useApi } from "../api/context.js";
 import { maySee, type Section } from "../api/grants.js";
@@ -24,6 +33,8 @@ const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }
   { title: "Inbox", to: { page: "inbox" }, icon: Inbox, needs: "threads" },
   { title: "Files", to: FILES, icon: FileText, needs: "namespaces" },
   { title: "Store", to: STORE, icon: Layers, needs: "namespaces" },
+  { title: "Sessions", to: { page: "sessions" }, icon: ScrollText, needs: "sessions" },
+  { title: "Snapshots", to: { page: "snapshots" }, icon: Camera, needs: "snapshots" },
   { title: "Connect", to: { page: "connect" }, icon: Plug },
 ];
 
@@ -85,7 +96,16 @@ function Sections({ route }: { route: Route }) {
 }
 
 function sectionOf(route: Route): Route["page"] {
-  return route.page === "thread" ? "threads" : route.page;
+  switch (route.page) {
+    case "thread":
+      return "threads";
+    case "session":
+      return "sessions";
+    case "snapshot":
+      return "snapshots";
+    default:
+      return route.page;
+  }
 }
 
 function useSectionKeys(): void {
@@ -94,6 +114,8 @@ function useSectionKeys(): void {
   useShortcut("g i", () => navigate({ page: "inbox" }));
   useShortcut("g f", () => navigate(FILES));
   useShortcut("g s", () => navigate(STORE));
+  useShortcut("g e", () => navigate({ page: "sessions" }));
+  useShortcut("g n", () => navigate({ page: "snapshots" }));
 }
 
 /** After a link to another page the keyboard goes on there, and a screen reader says where one is. */

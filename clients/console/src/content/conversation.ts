@@ -16,9 +16,13 @@ export interface Entry {
   calls: Call[];
 }
 
-/** The entries of stored messages. A result without its call stands by itself. */
+/** The entries of stored messages. */
 export function conversationOf(stored: readonly unknown[]): Entry[] {
-  const messages = stored.map(messageOf);
+  return joinResults(stored.map(messageOf));
+}
+
+/** Puts results under their calls. A result without its call stands by itself. */
+export function joinResults(messages: readonly Message[]): Entry[] {
   const called = new Set(messages.flatMap(({ calls }) => calls.map(({ id }) => id)));
   const results = resultsOf(messages);
   return messages.flatMap((message, index) => {

@@ -1,14 +1,15 @@
 /** The conversation of a thread, what it asks, and beside it what else its state holds. */
 
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo } from "react";
 import type { State, Thread } from "threadkeep";
 import { conversationOf } from "../../content/conversation.js";
 import { InterruptCard } from "../../content/interrupt_view.js";
-import { counted, jsonText } from "../../content/json_tree.js";
+import { jsonText } from "../../content/json_tree.js";
 import { MessageView } from "../../content/message_view.js";
 import { messageOf } from "../../content/messages.js";
 import { isMessage, messagesOf } from "../../content/shapes.js";
 import { Marked } from "../../parts/marked.js";
+import { NewMessages } from "../../parts/new_messages.js";
 import { Rows } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { useThreadState, versionOf } from "./queries.js";
@@ -16,8 +17,6 @@ import { SidePanel } from "./side_panel.js";
 import { CalledAgent, OtherRuns, useJoinedRuns } from "./subagents.js";
 
 const MESSAGE_PX = 120;
-/** So near the end somebody reads along. */
-const NEAR_END_PX = 240;
 
 export function ConversationTab({ thread }: { thread: Thread }) {
   const { threadId } = thread;
@@ -78,47 +77,6 @@ export function withWritten(state: Pick<State, "values" | "writes">): unknown[] 
 
 function isKnown(ids: Set<string | undefined>, id: string | undefined): boolean {
   return id !== undefined && ids.has(id);
-}
-
-/** Goes on to new messages where somebody reads the newest; else says how many there are. */
-function NewMessages({ count }: { count: number }) {
-  const [seen, setSeen] = useState(count);
-  const isNearEnd = useNearEnd();
-  const last = useRef(count);
-  useEffect(() => {
-    const isNew = count > last.current;
-    last.current = count;
-    if (!isNearEnd.current) return;
-    setSeen(count);
-    if (isNew) window.scrollTo({ top: document.documentElement.scrollHeight });
-  }, [count, isNearEnd]);
-  if (count <= seen) return null;
-  return (
-    <button
-      type="button"
-      className="button new-messages"
-      onClick={() => {
-        setSeen(count);
-        window.scrollTo({ top: document.documentElement.scrollHeight });
-      }}
-    >
-      {counted(count - seen, "new message", "new messages")}
-    </button>
-  );
-}
-
-function useNearEnd() {
-  const isNearEnd = useRef(true);
-  useEffect(() => {
-    const note = () => {
-      const { scrollHeight } = document.documentElement;
-      isNearEnd.current = window.scrollY + window.innerHeight >= scrollHeight - NEAR_END_PX;
-    };
-    note();
-    window.addEventListener("scroll", note, { passive: true });
-    return () => window.removeEventListener("scroll", note);
-  }, []);
-  return isNearEnd;
 }
 
 function Errors({ state }: { state: State }) {

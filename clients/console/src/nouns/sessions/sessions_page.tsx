@@ -1,0 +1,196 @@
+/** Sessions of a kind: logs and documents of agents that are not LangGraph. */
+
+import { type FormEvent, useCallback, useId, useRef, useState } from "react";
+import { NotGrantedError, type Session } from "threadkeep";
+import { useApi } from "../../api/context.js";
+import { grantedSessionNames } from "../../api/grants.js";
+import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
+import { useShortcut } from "../../app/keyboard.js";
+import { navigate } from "../../app/location.js";
+import type { SessionsRoute } from "../../app/route.js";
+import { ShowAsCode } from "../../parts/code.js";
+import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
+import { Rows } from "../../parts/rows.js";
+import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Time } from "../../parts/units.js";
+import { type SessionsFilter, useSessions } from "./queries.js";
+import { keyOfText, keyText, sessionOfGrant } from "./session_key.js";
+
+/** Those of the packages. A program may have kinds of its own, and no call lists them. */
+const KINDS = ["claude", "agentrail", "computeragent"] as const;
+const ROW_PX = 64;
+
+export default function SessionsPage({ route }: { route: SessionsRoute }) {
+  const { identity } = useApi();
+  const [granted] = grantedSessionNames(identity).map((name) => name.split(":")[0]);
+  const kind = route.kind ?? granted ?? KINDS[0];
+  const { prefix: keyPrefix, user } = route;
+  const filter: SessionsFilter = { kind, keyPrefix, user };
+  return (
+    <>
+      <header className="page-head">
+        <h1>Sessions</h1>
+        <ShowAsCode samples={samples(filter)} />
+      </header>
+      <FilterForm key={JSON.stringify(filter)} filter={filter} />
+      <SessionList filter={filter} />
+    </>
+  );
+}
+
+function samples({ kind, keyPrefix, user }: SessionsFilter) {
+  const body = { kind, key_prefix: keyPrefix, user, limit: 50 };
+  const named = { key_prefix: keyPrefix, user, limit: 50 };
+  return samplesOf(
+    { method: "POST", path: "/v1/sessions/list", body },
+    {
+      typescript: methodText("sessions.list", kind, { keyPrefix, user, limit: 50 }),
+      python: pythonMethodText("sessions.list", [kind], named),
+    },
+  );
+}
+
+function FilterForm({ filter }: { filter: SessionsFilter }) {
+  const [kind, setKind] = useState(filter.kind);
+  const [prefix, setPrefix] = useState(keyText(filter.keyPrefix ?? []));
+  const [user, setUser] = useState(filter.user ?? "");
+  const field = useRef<HTMLInputElement>(null);
+  const ids = useId();
+  useShortcut("/", () => field.current?.focus());
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    navigate({
+      page: "sessions",
+      kind: kind.trim(),
+      prefix: prefix === "" ? undefined : keyOfText(prefix),
+      user: user || undefined,
+    });
+  };
+  return (
+    <search>
+      <form className="filters" onSubmit={submit}>
+        <label htmlFor={`${ids}-kind`}>Kind</label>
+        <input
+          id={`${ids}-kind`}
+          list={`${ids}-kinds`}
+          required
+          pattern="[a-z0-9_\-]{1,64}"
+          title="a-z, 0-9, _ and -"
+          value={kind}
+          onChange={({ target }) => setKind(target.value)}
+        />
+        <datalist id={`${ids}-kinds`}>
+          {KINDS.map((one) => (
+            <option key={one} value={one} />
+          ))}
+        </datalist>
+        <input
+          ref={field}
+          className="wide-input"
+          aria-label="First parts of the key"
+          placeholder="first parts of the key: part/part"
+          spellCheck={false}
+          value={prefix}
+          onChange={({ target }) => setPrefix(target.value)}
+        />
+        <input
+          aria-label="User"
+          placeholder="user"
+          spellCheck={false}
+          value={user}
+          onChange={({ target }) => setUser(target.value)}
+        />
+        <button type="submit" className="button">
+          Show
+        </button>
+      </form>
+    </search>
+  );
+}
+
+function SessionList({ filter }: { filter: SessionsFilter }) {
+  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } =
+    useSessions(filter);
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const { kind } = filter;
+  if (error instanceof NotGrantedError) return <GrantedSessions error={error} />;
+  if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading />;
+  const sessions = data.pages.flatMap((page) => page.sessions);
+  if (sessions.length === 0) return <NoSessions filter={filter} />;
+  return (
+    <>
+      {error ? <Failure error={error} retry={() => void refetch()} /> : null}
+      <Rows
+        label="Sessions"
+        rows={sessions}
+        keyOf={({ key }) => JSON.stringify(key)}
+        heightPx={ROW_PX}
+        render={(session) => <SessionRow kind={kind} session={session} />}
+        onOpen={({ key }) => navigate({ page: "session", kind, key })}
+        onEnd={loadMore}
+      />
+      {isFetchingNextPage ? <Loading what="Loading more" /> : null}
+    </>
+  );
+}
+
+function NoSessions({ filter: { kind, keyPrefix, user } }: { filter: SessionsFilter }) {
+  if (keyPrefix || user) return <Empty title="No session meets the filter" />;
+  return (
+    <Empty title={`There are no sessions of the kind ${kind}`}>
+      Session stores of the Claude Agent SDK, Agentrail and ComputerAgent write them.
+    </Empty>
+  );
+}
+
+function SessionRow({ kind, session }: { kind: string; session: Session }) {
+  const { key, title, user, agent, createdAtMs, updatedAtMs } = session;
+  return (
+    <div className="item-row">
+      <Link to={{ page: "session", kind, key }} className={title ? "thread-title" : "item-key"}>
+        <Marked text={title || keyText(key) || "(empty key)"} />
+      </Link>
+      <div className="thread-facts">
+        {title ? <Marked className="thread-id" text={keyText(key)} /> : null}
+        {user === undefined ? null : (
+          <span>
+            user <Marked text={user} />
+          </span>
+        )}
+        {agent === undefined ? null : (
+          <span>
+            agent <Marked text={agent} />
+          </span>
+        )}
+        <span>
+          created <Time at={new Date(createdAtMs)} />
+        </span>
+        <span>
+          changed <Time at={new Date(updatedAtMs)} />
+        </span>
+      </div>
+    </div>
+  );
+}
+
+/** A token for single sessions lists none, so its grants are the list. */
+function GrantedSessions({ error }: { error: Error }) {
+  const { identity } = useApi();
+  const sessions = grantedSessionNames(identity).flatMap((name) => sessionOfGrant(name) ?? []);
+  if (sessions.length === 0) return <Failure error={error} />;
+  return (
+    <ul className="plain-list" aria-label="Sessions of this token">
+      {sessions.map(({ kind, key }) => (
+        <li key={JSON.stringify([kind, key])}>
+          <Link to={{ page: "session", kind, key: [...key] }}>
+            <Marked text={`${kind}: ${keyText(key)}`} />
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}

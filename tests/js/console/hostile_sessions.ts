@@ -1,0 +1,53 @@
+/** Sessions and a snapshot whose every text means harm. */
+
+import { Client } from "threadkeep";
+
+export const SESSION = { kind: "claude", key: ["<img src=x onerror=pwned=1>", "session\u202e"] };
+export const SNAPSHOT = "hostile";
+const LABEL_BYTES_MAX = 60;
+
+export interface Hostile {
+  texts: readonly string[];
+  /** Those that can be a key or a name. */
+  ids: readonly string[];
+}
+
+/** Sessions of these keys and titles, and one with all of the texts in its entries, streams, documents and snapshots. */
+export async function keepSessions(url: string, { texts, ids }: Hostile): Promise<void> {
+  const client = new Client({ url });
+  for (const text of ids) {
+    await client.sessions.create(
+      { kind: "claude", key: [text, text] },
+      { user: text, title: text },
+    );
+  }
+  const entries = texts.flatMap((text, at) => {
+    const id = `call ${at}`;
+    const use = { type: "tool_use", id, name: text, input: { [text]: text } };
+    const result = { type: "tool_result", tool_use_id: id, content: text, is_error: true };
+    const picture = { type: "image", source: { type: "url", url: text } };
+    return [
+      { type: "user", message: { role: "user", content: [{ type: "text", text }, picture] } },
+      { type: "assistant", message: { role: "assistant", content: [{ type: "text", text }, use] } },
+      { type: "user", message: { role: "user", content: [result] } },
+      { type: text, [text]: text },
+    ];
+  });
+  await client.sessions.append(
+    SESSION,
+    entries.map((data) => ({ data })),
+  );
+  for (const text of ids) {
+    await client.sessions.append(SESSION, [{ data: text }], { stream: text });
+    await client.sessions.putDocument(SESSION, text, text);
+  }
+  const labels = ids.filter((text) => Buffer.byteLength(text) <= LABEL_BYTES_MAX).slice(0, 10);
+  await client.snapshots.take({
+    snapshotId: SNAPSHOT,
+    sessions: [SESSION, { kind: "claude", key: [ids[0] ?? "", ids[0] ?? ""] }],
+    threads: ids.slice(0, 1),
+    namespaces: [ids.slice(0, 2)],
+    labels: Object.fromEntries(labels.map((text) => [`label ${text}`.slice(0, 60), text])),
+    document: texts,
+  });
+}
