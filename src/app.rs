@@ -3,9 +3,9 @@
 pub mod archives;
 pub mod artifacts;
 mod readiness;
+mod settings;
 pub mod values;
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +16,17 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior};
 
 pub use self::readiness::Readiness;
+pub use self::settings::{AgentServer, Browsers, DifferenceMemory, Facts, Outside, Settings};
 use self::values::Values;
 use crate::auth::authenticator::Authenticator;
-use crate::auth::issuers::Issuers;
 use crate::auth::tokens::Tokens;
 use crate::decode::run_state::READ_STATE;
 use crate::domain::Result;
 use crate::domain::agentrail::OtherUser;
-use crate::domain::checkpoints::channel_rule::ChannelRule;
 use crate::domain::checkpoints::group_commit::GroupCommit;
 use crate::domain::checkpoints::run_states::{DerivedRunStates, RunStateSweeper};
 use crate::domain::checkpoints::service::Checkpoints;
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, Micros};
 use crate::domain::files::drive_files::DriveFiles;
 use crate::domain::files::raw_files::RawFiles;
 use crate::domain::files::uploads::Uploads;
@@ -52,10 +51,8 @@ use crate::domain::store::word_walks::WordWalks;
 use crate::domain::tenants::audit::{Audit, AuditStorage};
 use crate::domain::tenants::erasure::Erasures;
 use crate::domain::tenants::quotas::Quotas;
-use crate::domain::tenants::rates::Rates;
 use crate::domain::tenants::refusals::Refusals;
 use crate::domain::threads::alias_lookup::AliasSweeper;
-use crate::domain::threads::graphs::DefaultGraph;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
@@ -84,6 +81,8 @@ pub struct App {
     pub uploads: Uploads,
     pub drive: DriveFiles,
     pub browsers: Browsers,
+    pub facts: Facts,
+    pub started_at: Micros,
     pub agentrail_other_user: OtherUser,
     pub agent_server: AgentServer,
     /// Of updates of the state of one thread.
@@ -114,69 +113,6 @@ pub struct App {
     background: Vec<JoinHandle<()>>,
 }
 
-/// What the person who starts the server decides; see the settings of these names.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    pub memory: DifferenceMemory,
-    pub retention_interval: Duration,
-    pub audit_keep_days: u32,
-    /// Of tenants whose quota does not say.
-    pub rates: Rates,
-    /// Local programs need no key once every key was revoked.
-    pub keyless: bool,
-    /// How long after its last commit a process is taken to work on its thread.
-    pub busy_for: Duration,
-    /// Fields of the metadata of checkpoints that threads show.
-    pub thread_metadata_keys: Vec<String>,
-}
-
-/// What the server may hold in memory for differences; see the settings of these names.
-#[derive(Debug, Clone, Copy)]
-pub struct DifferenceMemory {
-    pub recent_bytes_max: u64,
-    pub expanded_bytes_max: u32,
-}
-
-/// Who else is asked.
-#[derive(Default)]
-pub struct Outside {
-    /// Of tokens.
-    pub issuers: Issuers,
-    /// Makes vectors.
-    pub embedder: Embedder,
-    pub browsers: Browsers,
-    pub agentrail_other_user: OtherUser,
-    pub agent_server: AgentServer,
-}
-
-/// What the routes of the LangGraph Agent Server show; see the settings of these names.
-#[derive(Debug, Clone, Default)]
-pub struct AgentServer {
-    /// None of the routes is answered.
-    pub is_off: bool,
-    /// Graphs that have an assistant though no thread names them.
-    pub assistants: Vec<String>,
-    pub default_graph: Option<DefaultGraph>,
-    /// Channels that updates of states may write to, with what each makes of a value.
-    pub state_update_channels: Arc<HashMap<String, ChannelRule>>,
-}
-
-/// What pages of other origins have to do with this server.
-#[derive(Debug, Clone, Default)]
-pub struct Browsers {
-    /// Where signed addresses lead to: a host of its own for what agents wrote.
-    pub files_origin: Option<String>,
-    /// Front ends that may call the API, the drive and the Agent Server.
-    pub cors_origins: Vec<String>,
-    pub has_console: bool,
-}
-
-impl From<Issuers> for Outside {
-    fn from(issuers: Issuers) -> Self {
-        Self { issuers, ..Self::default() }
-    }
-}
-
 impl App {
     /// Starts the commit queue, the reading of keys and the sweepers.
     ///
@@ -190,7 +126,7 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder, browsers, agentrail_other_user, agent_server } =
+        let Outside { issuers, embedder, browsers, facts, agentrail_other_user, agent_server } =
             outside.into();
         let Settings { memory, retention_interval, rates, .. } = settings;
         // Each service takes it as the storage of its noun.
@@ -255,6 +191,8 @@ impl App {
             uploads: Uploads::new(of_noun(), Arc::clone(&quotas), time()),
             drive: DriveFiles::new(of_noun(), Arc::clone(&items), time()),
             browsers,
+            facts,
+            started_at: clock.now(),
             agentrail_other_user,
             agent_server,
             state_update_turns: Turns::default(),

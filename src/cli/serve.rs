@@ -13,7 +13,7 @@ use super::descriptors::connections_max;
 use super::opening::storage_config;
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
 use super::{encryption, io, listening, print, waiting};
-use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Outside, Settings};
+use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Facts, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::agentrail::OtherUser;
@@ -179,6 +179,11 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
             files_origin: serve.browsers.files_origin.clone(),
             cors_origins: serve.browsers.cors_origins.clone(),
             has_console: cfg!(feature = "console") && !serve.browsers.no_console,
+        },
+        facts: Facts {
+            has_encryption: serve.database.encryption.master_key_file.is_some(),
+            has_object_store: serve.objects.object_store_url.is_some(),
+            has_redis: serve.redis_url.is_some(),
         },
         agentrail_other_user: match serve.agentrail_other_user {
             config::OtherUser::Answered => OtherUser::Answered,

@@ -250,6 +250,8 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Tenant, routes!(tenants::export::import_file)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
+        // Who presents nothing learns less.
+        .routes(routes!(service::info))
         .routes(needs(Any, routes!(tokens::handlers::mint)))
         .routes(needs(Any, routes!(tokens::handlers::narrow)))
         .routes(needs(Any, routes!(tokens::handlers::revoke)))

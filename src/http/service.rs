@@ -1,10 +1,15 @@
-//! Serves `GET /v1/limits` and `GET /v1/whoami`: the limits of the server, and the identity of the caller.
+//! Serves `GET /v1/limits`, `GET /v1/whoami` and `GET /v1/info`: the limits of the server, the identity of the caller, and what the server is.
 
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::request::call::{Answer, BodylessCall, Holder};
+use super::request::call::{Answer, BodylessCall, Holder, Reply};
 use super::tokens::grants::GrantsBody;
+use crate::app::App;
 use crate::domain::caller::Grants;
 use crate::domain::label::{label, label_with_colons};
 use crate::domain::limits::{LIMITS, Limits};
@@ -46,6 +51,102 @@ pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
         expires_at: pass.expires_at().map(rfc3339),
         grants,
     })
+}
+
+/// Get the server
+///
+/// What answers. Without a key or token: its name, its version, and whether local programs need no key.
+#[utoipa::path(
+    get, path = "/v1/info", operation_id = "get_info", tag = "service",
+    responses(
+        (status = 200, description = "The server", body = ServerInfo, example = json!({
+            "name": "threadkeep", "version": "0.1.0", "keyless": false, "engine": "postgres",
+            "started_at": "2026-01-31T12:00:00.000000Z",
+            "features": {
+                "agent_server": true, "console": true, "embeddings": {"model": "text-embedding-3-small", "dims": 1536},
+                "encryption": true, "object_store": false, "redis": false
+            }
+        })),
+        (status = 401, description = "`unauthorized`, `token_expired`, `token_revoked`: what was presented is not taken"),
+    ),
+)]
+pub async fn info(
+    State(app): State<Arc<App>>,
+    holder: Option<Holder>,
+    headers: HeaderMap,
+) -> Answer {
+    let is_caller = holder.is_some();
+    let told = ServerInfo {
+        name: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+        keyless: app.authenticator.is_keyless(),
+        engine: is_caller.then(|| app.storage.name()),
+        started_at: is_caller.then(|| rfc3339(app.started_at)),
+        features: is_caller.then(|| features(&app)),
+    };
+    Reply::small(&headers, &told)
+}
+
+fn features(app: &App) -> ServerFeatures {
+    let embeddings = app
+        .items
+        .embeddings()
+        .map(|it| ServerEmbeddings { model: it.model().as_str().to_owned(), dims: it.dims() });
+    ServerFeatures {
+        agent_server: !app.agent_server.is_off,
+        console: app.browsers.has_console,
+        embeddings,
+        encryption: app.facts.has_encryption,
+        files_origin: app.browsers.files_origin.clone(),
+        object_store: app.facts.has_object_store,
+        redis: app.facts.has_redis,
+    }
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ServerInfo {
+    /// `threadkeep`.
+    name: &'static str,
+    version: &'static str,
+    /// Whether local programs need no key.
+    keyless: bool,
+    /// `postgres` or `sqlite`. This and what follows: for callers only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<&'static str>,
+    /// When this process began; others may serve the same database.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    started_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    features: Option<ServerFeatures>,
+}
+
+/// What this server has been set up with.
+#[derive(Serialize, ToSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own")]
+pub struct ServerFeatures {
+    /// Whether SDKs and UIs of LangGraph find their routes here.
+    agent_server: bool,
+    /// Whether the page at `/console/` is served.
+    console: bool,
+    /// What makes vectors of texts. Absent: callers send vectors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embeddings: Option<ServerEmbeddings>,
+    /// Whether the server has a master key.
+    encryption: bool,
+    /// Where signed addresses lead to, if not here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files_origin: Option<String>,
+    /// Whether cold content moves to an object store.
+    object_store: bool,
+    redis: bool,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct ServerEmbeddings {
+    model: String,
+    /// Numbers of a vector.
+    dims: usize,
 }
 
 #[derive(Serialize, ToSchema)]

@@ -1,25 +1,16 @@
 //! Tests that the console is served to browsers as files that nobody can change, and that it opens nothing else.
 
 use std::io::Read as _;
-use std::sync::Arc;
 
-use threadkeep::app::{App, Browsers, Outside};
-use threadkeep::domain::clock::Clock;
-use threadkeep::http;
+use threadkeep::app::{Browsers, Outside};
 
 use crate::memory::Memory;
-use crate::server::{Answer, HOST, SETTINGS, Server, no_metrics};
+use crate::server::{Answer, Server};
 
 const PAGE: (&str, &str) = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
 
 async fn server(browsers: Browsers) -> Server {
-    let storage = Arc::new(Memory::default());
-    let outside = Outside { browsers, ..Outside::default() };
-    let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-    let metrics = Some(no_metrics());
-    let app = App::start(storage.clone(), clock, listen, SETTINGS, metrics, outside).await;
-    let app = Arc::new(app.unwrap());
-    Server { router: http::router(&app), app, storage }
+    Server::with(Memory::default(), Outside { browsers, ..Outside::default() }).await
 }
 
 async fn with_console() -> Server {

@@ -1,14 +1,10 @@
 //! Tests which pages of other origins may call the server: those that were named, and any where `*` was, on a server with keys.
 
-use std::sync::Arc;
-
-use threadkeep::app::{App, Browsers, Outside};
-use threadkeep::domain::clock::Clock;
-use threadkeep::http;
+use threadkeep::app::{Browsers, Outside};
 
 use crate::agent_server::TEXT;
 use crate::memory::Memory;
-use crate::server::{Answer, HOST, SETTINGS, Server, add_key, no_metrics};
+use crate::server::{Answer, Server, add_key};
 
 const PAGE: &str = "http://localhost:3000";
 const OTHER: &str = "https://evil.test";
@@ -18,13 +14,7 @@ async fn server(named: &[&str], with_key: bool) -> (Server, String) {
     let key = if with_key { add_key(&storage, "acme") } else { String::new() };
     let cors_origins = named.iter().map(|it| (*it).to_owned()).collect();
     let browsers = Browsers { cors_origins, ..Browsers::default() };
-    let outside = Outside { browsers, ..Outside::default() };
-    let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-    let storage = Arc::new(storage);
-    let app =
-        App::start(storage.clone(), clock, listen, SETTINGS, Some(no_metrics()), outside).await;
-    let app = Arc::new(app.unwrap());
-    (Server { router: http::router(&app), app, storage }, key)
+    (Server::with(storage, Outside { browsers, ..Outside::default() }).await, key)
 }
 
 fn allowed(answer: &Answer) -> Option<&str> {

@@ -76,6 +76,7 @@ mod released;
 mod retention;
 mod same_everywhere;
 mod server;
+mod server_info;
 mod sessions;
 mod shares;
 mod shortened;

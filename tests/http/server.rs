@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::BodyExt as _;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::Value;
-use threadkeep::app::{App, DifferenceMemory, Settings};
+use threadkeep::app::{App, DifferenceMemory, Outside, Settings};
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
@@ -99,12 +99,21 @@ impl Server {
         Self { router: http::router(&app), app, storage }
     }
 
+    /// On the loopback address, with what is set up outside of it.
+    pub async fn with(storage: Memory, outside: impl Into<Outside>) -> Self {
+        Self::beside(&Arc::new(storage), &Arc::new(Clock::System), outside).await
+    }
+
     /// With a clock that the test moves, beside others on the same storage.
-    pub async fn beside(storage: &Arc<Memory>, clock: &Arc<Clock>, issuers: Issuers) -> Self {
+    pub async fn beside(
+        storage: &Arc<Memory>,
+        clock: &Arc<Clock>,
+        outside: impl Into<Outside>,
+    ) -> Self {
         let (storage, clock) = (Arc::clone(storage), Arc::clone(clock));
         let listen: SocketAddr = HOST.parse().unwrap();
         let app =
-            App::start(storage.clone(), clock, listen, SETTINGS, Some(no_metrics()), issuers).await;
+            App::start(storage.clone(), clock, listen, SETTINGS, Some(no_metrics()), outside).await;
         let app = Arc::new(app.unwrap());
         Self { router: http::router(&app), app, storage }
     }

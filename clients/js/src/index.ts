@@ -89,6 +89,7 @@ export type {
   RetentionPolicy,
   RetentionReport,
   RetentionReportPage,
+  ServerInfo,
   Thread,
   ThreadPage,
   ThreadPreview,

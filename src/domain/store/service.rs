@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use super::batch::PreparedChanges;
 use super::changing::Changing;
 use super::commit::{Changed, ItemCommit};
-use super::embedding::Embedder;
+use super::embedding::{Embedder, Embeddings};
 use super::item::{
     Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ListNamespaces, OpResult, Scope,
     SearchItems, SearchMode,
@@ -71,6 +71,11 @@ impl Items {
     /// Whether the server makes vectors of texts.
     pub fn makes_vectors(&self) -> bool {
         self.embedder.get().is_some()
+    }
+
+    /// What makes vectors of texts, if this server has it.
+    pub fn embeddings(&self) -> Option<&Arc<dyn Embeddings>> {
+        self.embedder.get()
     }
 
     /// One operation.

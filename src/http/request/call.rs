@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -101,6 +101,22 @@ impl Reply {
         Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
     }
 
+    /// For answers that are too small to be counted for anybody.
+    ///
+    /// # Errors
+    /// As [`Reply::with`].
+    pub fn small(headers: &HeaderMap, answer: &impl Serialize) -> Answer {
+        let format = Format::wanted(headers)?;
+        let built = match format {
+            Format::Json => serde_json::to_vec(answer).map_err(|it| it.to_string()),
+            Format::MessagePack => {
+                rmp_serde::to_vec_named(answer).map_err(|error| error.to_string())
+            }
+        };
+        let body = built.map_err(|detail| Problem::internal(&detail))?;
+        Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
+    }
+
     /// The answer of writes that have nothing to tell.
     ///
     /// # Errors
@@ -118,6 +134,23 @@ impl FromRequestParts<Arc<App>> for Holder {
         // What else the handler takes does not ask, and count, a second time.
         parts.extensions.insert(identity.clone());
         Ok(Self(identity))
+    }
+}
+
+/// For a route that tells everybody something, and callers more. None: nothing was presented to a server with keys.
+impl OptionalFromRequestParts<Arc<App>> for Holder {
+    type Rejection = Problem;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        app: &Arc<App>,
+    ) -> Result<Option<Self>, Problem> {
+        if presented_key(&parts.headers).is_none() && !app.authenticator.is_keyless() {
+            return Ok(None);
+        }
+        parts.extensions.insert(Needs(Permission::Any));
+        let holder = <Self as FromRequestParts<Arc<App>>>::from_request_parts(parts, app).await?;
+        Ok(Some(holder))
     }
 }
 

@@ -111,6 +111,10 @@ describe.each(ENGINES)("on %s", (engine) => {
   it("a server that serves is ready and alive, and an address without one is neither", async () => {
     await client.ready();
     await client.health();
+    expect(await client.info()).toMatchObject({
+      ...{ name: "threadkeep", keyless: false, engine, startedAt: expect.any(Date) },
+      features: { console: true, agent_server: true, redis: false },
+    });
     const nobody = new Client(`http://127.0.0.1:${await freePort()}`);
     await expect(nobody.ready({ timeoutMs: 50 })).rejects.toBeInstanceOf(TransportError);
     await expect(nobody.health({ timeoutMs: 50 })).rejects.toBeInstanceOf(TransportError);

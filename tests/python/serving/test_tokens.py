@@ -1,6 +1,7 @@
 """Tokens by the real program: from the command line and by the clients, and issuers from a file."""
 
 import base64
+import dataclasses
 import hashlib
 import hmac
 import json
@@ -121,6 +122,22 @@ def test_the_command_line_makes_and_revokes_tokens(own_server: Server) -> None:
         client_of(own_server, other["token"]).whoami()
     assert caught.value.code == "unauthorized"
     assert token not in own_server.all_output() and other["token"] not in own_server.all_output()
+
+
+async def test_who_has_a_key_or_token_learns_more_of_the_server(own_server: Server) -> None:
+    local = Client(own_server.url).info()
+    assert local.keyless and local.engine in ("postgres", "sqlite") and local.features is not None
+    key = own_server.new_key()
+    wait_until(lambda: not Client(own_server.url).info().keyless, "the key")
+    nobody = Client(own_server.url).info()
+    assert (nobody.name, nobody.version) == ("threadkeep", local.version)
+    assert nobody.engine is nobody.started_at is nobody.features is None
+    token = client_of(own_server, key).tokens.mint("ann").token
+    for caller in (key, token):
+        told = await AsyncClient(own_server.url, api_key=caller).info()
+        assert told == dataclasses.replace(local, keyless=False)
+    with pytest.raises(UnauthorizedError):
+        client_of(own_server, "tk_nobody").info()
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ import {
   retentionDue,
   retentionPolicy,
   retentionReportPage,
+  type ServerInfo,
+  serverInfo,
   type Thread,
   type ThreadPage,
   type ThreadStorage,
@@ -293,6 +295,11 @@ export class Client {
   /** Who the server takes this client for. */
   async whoami(): Promise<Identity> {
     return identity(await this.#calls.get("/v1/whoami", {}));
+  }
+
+  /** What the server is, and what it has been set up with. */
+  async info(): Promise<ServerInfo> {
+    return serverInfo(await this.#calls.get("/v1/info", {}));
   }
 
   /** Returns when the server answers that it lives, else throws. It says nothing about the storage. Not for pages of other origins. */

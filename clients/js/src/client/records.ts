@@ -140,6 +140,17 @@ export const identity = recordOf<Schemas["Caller"]>()("a caller", {
   grants: optionalAsIs<Grants>(),
 });
 
+/** What the server is. Who presents no key or token learns `name`, `version` and `keyless` alone. */
+export type ServerInfo = ReturnType<typeof serverInfo>;
+export const serverInfo = recordOf<Schemas["ServerInfo"]>()("a server", {
+  name: text,
+  version: text,
+  keyless: flag,
+  engine: optionalText,
+  started_at: optionalTime,
+  features: optionalAsIs<Schemas["ServerFeatures"]>(),
+});
+
 /** A new token. `token` is the secret to pass on as `apiKey`. */
 export type Token = ReturnType<typeof mintedToken>;
 const mintedToken = recordOf<Schemas["MintedToken"]>()("a token", {

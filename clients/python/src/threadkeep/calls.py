@@ -176,6 +176,22 @@ class Identity:
     """None where the whole tenant is granted."""
 
 
+@dataclass(frozen=True)
+class ServerInfo:
+    """What the server is. Who presents no key or token learns `name`, `version` and `keyless` alone."""
+
+    name: str
+    version: str
+    keyless: bool
+    """Whether local programs need no key."""
+    engine: str | None = None
+    """`postgres` or `sqlite`."""
+    started_at: str | None = None
+    """When the process began that answered."""
+    features: dict[str, Any] | None = None
+    """What the server has been set up with: `ServerFeatures` of the API document."""
+
+
 def post(path: str, body: Mapping[str, Any], *, nullable: Collection[str] = ()) -> Request:
     """A call with a body; entries that are None are left out, but for those of `nullable`."""
     try:

@@ -11,7 +11,16 @@ from typing import Any, TypeVar
 
 from threadkeep import calls
 from threadkeep.account_calls import AccountCalls, AsyncAccountCalls
-from threadkeep.calls import Identity, Lease, Order, Sort, Thread, ThreadPage, ThreadStorage
+from threadkeep.calls import (
+    Identity,
+    Lease,
+    Order,
+    ServerInfo,
+    Sort,
+    Thread,
+    ThreadPage,
+    ThreadStorage,
+)
 from threadkeep.file_calls import AsyncFiles, Files
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
@@ -162,6 +171,10 @@ class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
         """Who the server takes this client for."""
         return record(Identity, self._read(calls.get("/v1/whoami")))
 
+    def info(self) -> ServerInfo:
+        """What the server is, and what it has been set up with."""
+        return record(ServerInfo, self._read(calls.get("/v1/info")))
+
     def healthz(self) -> None:
         """Returns when the server answers that it lives, else raises."""
         self._connection.probe(calls.get("/healthz"))
@@ -278,6 +291,10 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls, AsyncTransferCa
     async def whoami(self) -> Identity:
         """See `Client.whoami`."""
         return record(Identity, await self._read(calls.get("/v1/whoami")))
+
+    async def info(self) -> ServerInfo:
+        """See `Client.info`."""
+        return record(ServerInfo, await self._read(calls.get("/v1/info")))
 
     async def healthz(self) -> None:
         """See `Client.healthz`."""
