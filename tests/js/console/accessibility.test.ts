@@ -16,6 +16,7 @@ const SIZES = [
   { width: 1_280, height: 900 },
   { width: 360, height: 740 },
 ];
+const NO_SNAPSHOT = "no such snapshot";
 const SCREENS: [name: string, address: string, shown: string][] = [
   ["Home", "#/", "waits for a person"],
   ["Threads", "#/threads", "Plan a trip by boat"],
@@ -37,7 +38,7 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   ["no such session", "#/sessions/claude/nobody", "There is no such session"],
   ["Snapshots", "#/snapshots", "why=lunch"],
   ["a snapshot", "#/snapshots/lunch", "1 entry"],
-  ["no such snapshot", "#/snapshots/none", "There is no such snapshot"],
+  [NO_SNAPSHOT, "#/snapshots/none", "There is no such snapshot"],
   ["Connect", "#/connect", "create_deep_agent"],
   ["not a page", "#/nowhere", "There is no page at this address"],
 ];
@@ -87,7 +88,7 @@ async function violations(page: Page): Promise<unknown[]> {
 }
 
 describe.each(SIZES)("at $width px", (size) => {
-  it.each(SCREENS)("%s", async (_, address, shown) => {
+  it.each(SCREENS)("%s", async (name, address, shown) => {
     const opened = await stage.page(address, size);
     const { page } = opened;
     await page.getByText(shown).first().waitFor();
@@ -97,7 +98,9 @@ describe.each(SIZES)("at $width px", (size) => {
     }
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(overflow, "px that a narrow page is too wide").toBeLessThanOrEqual(0);
-    await stage.expectQuiet(opened);
+    // To get a snapshot that is not there is answered with 404, which a browser notes by itself.
+    const isNoted = (error: string) => name === NO_SNAPSHOT && error.includes("404");
+    await stage.expectQuiet({ page, errors: opened.errors.filter((one) => !isNoted(one)) });
   });
 });
 

@@ -8,7 +8,7 @@ import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { hostileFiles, Trap } from "../support/trap.js";
 import { sleep, waitUntil } from "../support/waiting.js";
-import { keepSessions, SESSION, SNAPSHOT } from "./hostile_sessions.js";
+import { keepSessions, loadEarlier, SESSION, SNAPSHOT } from "./hostile_sessions.js";
 import { hostileTexts } from "./hostile_texts.js";
 import { Stage } from "./stage.js";
 
@@ -33,7 +33,11 @@ beforeAll(async () => {
   await converse();
   await keepItems();
   await keepFiles();
-  await keepSessions(stage.server.url, { texts: TEXTS, ids: IDS.slice(0, ITEMS) });
+  await keepSessions(stage.server.url, {
+    texts: TEXTS,
+    ids: IDS.slice(0, ITEMS),
+    namespace: ITEMS_IN,
+  });
 });
 
 afterEach(() => stage.closePages());
@@ -207,16 +211,11 @@ it("the conversation shows all of them, and nothing runs", async () => {
   await nothingHappened(opened);
 });
 
-it("a transcript shows its newest texts, and nothing runs", async () => {
+it("a transcript shows all of them, and nothing runs", async () => {
   const opened = await open(SESSION_ADDRESS);
   const { page } = opened;
   await page.locator("article.message").first().waitFor();
-  for (;;) {
-    const earlier = page.getByRole("button", { name: "Earlier entries" });
-    if ((await earlier.count()) === 0) break;
-    await earlier.click();
-    await page.locator("button:disabled", { hasText: "Earlier" }).waitFor({ state: "detached" });
-  }
+  await loadEarlier(page);
   const seen = await showAll(page);
   expect(TEXTS.filter((text) => text.length < 2_000 && !seen.includes(text))).toEqual([]);
   await nothingHappened(opened);

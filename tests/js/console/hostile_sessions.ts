@@ -1,5 +1,6 @@
 /** Sessions and a snapshot whose every text means harm. */
 
+import type { Page } from "playwright-core";
 import { Client } from "threadkeep";
 
 export const SESSION = { kind: "claude", key: ["<img src=x onerror=pwned=1>", "session\u202e"] };
@@ -10,10 +11,12 @@ export interface Hostile {
   texts: readonly string[];
   /** Those that can be a key or a name. */
   ids: readonly string[];
+  /** One that holds items. */
+  namespace: readonly string[];
 }
 
 /** Sessions of these keys and titles, and one with all of the texts in its entries, streams, documents and snapshots. */
-export async function keepSessions(url: string, { texts, ids }: Hostile): Promise<void> {
+export async function keepSessions(url: string, { texts, ids, namespace }: Hostile): Promise<void> {
   const client = new Client({ url });
   for (const text of ids) {
     await client.sessions.create(
@@ -46,8 +49,17 @@ export async function keepSessions(url: string, { texts, ids }: Hostile): Promis
     snapshotId: SNAPSHOT,
     sessions: [SESSION, { kind: "claude", key: [ids[0] ?? "", ids[0] ?? ""] }],
     threads: ids.slice(0, 1),
-    namespaces: [ids.slice(0, 2)],
+    namespaces: [namespace],
     labels: Object.fromEntries(labels.map((text) => [`label ${text}`.slice(0, 60), text])),
     document: texts,
   });
+}
+
+/** Loads the stream that is open to its first entry. */
+export async function loadEarlier(page: Page): Promise<void> {
+  const earlier = page.getByRole("button", { name: "Earlier entries" });
+  while ((await earlier.count()) > 0) {
+    await earlier.click();
+    await page.locator("button:disabled", { hasText: "Earlier" }).waitFor({ state: "detached" });
+  }
 }
