@@ -24,6 +24,8 @@ pub enum Flag {
     WholeValue,
     /// It filters or searches the content of items.
     SearchesContent,
+    /// Who presents nothing gets a part of the answer.
+    Open,
 }
 
 /// Flags stand behind the permission on the route page.
@@ -51,6 +53,7 @@ impl Flag {
             Self::Writes => "x-writes",
             Self::WholeValue => "x-whole-value",
             Self::SearchesContent => "x-searches-content",
+            Self::Open => "x-open",
         }
     }
 }

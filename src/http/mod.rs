@@ -35,7 +35,7 @@ use utoipa_axum::routes;
 
 use self::agent_server::shown_ids::{ShownIds, UUID_BASE};
 use self::agentrail::{inspector, memory, messages, orchestration};
-use self::flags::Flag::{Idempotent, Queued, SearchesContent, WholeValue, Writes};
+use self::flags::Flag::{Idempotent, Open, Queued, SearchesContent, WholeValue, Writes};
 use self::flags::{Flagged as _, Routes};
 use self::request::call::Needs;
 use self::request::problem::{Code, Problem};
@@ -250,8 +250,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Tenant, routes!(tenants::export::import_file)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
-        // Who presents nothing learns less.
-        .routes(routes!(service::info))
+        .routes(needs(Any, routes!(service::info)).with(Open))
         .routes(needs(Any, routes!(tokens::handlers::mint)))
         .routes(needs(Any, routes!(tokens::handlers::narrow)))
         .routes(needs(Any, routes!(tokens::handlers::revoke)))

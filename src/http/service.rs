@@ -67,7 +67,6 @@ pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
                 "encryption": true, "object_store": false, "redis": false
             }
         })),
-        (status = 401, description = "`unauthorized`, `token_expired`, `token_revoked`: what was presented is not taken"),
     ),
 )]
 pub async fn info(

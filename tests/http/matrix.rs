@@ -18,7 +18,9 @@ use threadkeep::http;
 use crate::matrix_agent_server::{REFUSED, path_of_thread};
 use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, path_of_session};
 use crate::matrix_snapshots::{self, empty_export};
-use crate::matrix_table::{HOLDER, OF_LARGE_VALUES, PUBLIC, Request, Row, SIGNED, TAKEN, rows};
+use crate::matrix_table::{
+    HOLDER, OF_LARGE_VALUES, OPEN, PUBLIC, Request, Row, SIGNED, TAKEN, rows,
+};
 use crate::matrix_world::{EMPTY_TAR, fill};
 use crate::memory::Memory;
 use crate::ownership::open;
@@ -303,7 +305,7 @@ async fn differences(route: &Route) -> Vec<String> {
     let request = (row.request)(THREAD, &it.token_id);
     let answers = &row.answers;
     let columns = [
-        ("no token", None, "401 unauthorized"),
+        ("no token", None, if row.operation == OPEN { "200" } else { "401 unauthorized" }),
         ("malformed", Some("tks_0123456789abcdef.AAAA.AAAA"), "401 unauthorized"),
         ("expired", Some(it.expired.as_str()), "401 token_expired"),
         ("revoked", Some(&it.revoked), "401 token_revoked"),

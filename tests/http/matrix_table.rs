@@ -55,6 +55,9 @@ pub const NO_THREAD: &str = "404 thread_not_found";
 /// The one answer that differs from that about an absent thread.
 pub const TAKEN: &str = "409 thread_taken";
 
+/// Who presents nothing gets a part of its answer.
+pub const OPEN: &str = "get_info";
+
 /// For everybody who reaches the server, whatever they present.
 pub const PUBLIC: [&str; 10] = [
     "agent_server_get_info",
@@ -220,6 +223,7 @@ const ROWS: &[Row] = &[
     row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),
     row("get_limits", |_, _| query(""), ANYBODY),
     row("whoami", |_, _| query(""), ANYBODY),
+    row(OPEN, |_, _| query(""), ANYBODY),
     row(
         "mint_token",
         |thread, _| body(json!({"grants": {"threads": [{"id": thread, "actions": ["read"]}]}})),

@@ -206,7 +206,11 @@ async fn a_write_that_read_another_version_is_refused() {
 async fn bytes_that_the_caller_has_are_not_sent_again_and_a_part_is_a_part() {
     let it = World::new().await;
     let all = all_that(|it| takes_parameter(it, "If-None-Match") || takes_parameter(it, "Range"));
-    assert_eq!(all.len(), 4);
+    // Answers about a named checkpoint are no bytes of a file: `cut_values.rs` asks for them again.
+    let is_shown =
+        |it: &Route| ["get_checkpoint_values", "get_state"].contains(&it.operation.as_str());
+    let (shown, all): (Vec<Route>, Vec<Route>) = all.into_iter().partition(is_shown);
+    assert_eq!((shown.len(), all.len()), (2, 4));
     for route in all {
         let name = &route.operation;
         assert!(

@@ -99,6 +99,9 @@ fn complete_operation(operation: &mut Value) {
         codes.extend([Code::TooManyRequests, Code::Unavailable, Code::KeyDestroyed]);
         codes.push(Code::DeadlineExceeded);
         operation["security"] = json!([{"bearer": []}, {"api_key": []}]);
+        if Flag::Open.take(operation) {
+            operation["security"].as_array_mut().into_iter().for_each(|it| it.push(json!({})));
+        }
     } else {
         operation["security"] = json!([]);
     }

@@ -148,7 +148,6 @@ impl OptionalFromRequestParts<Arc<App>> for Holder {
         if presented_key(&parts.headers).is_none() && !app.authenticator.is_keyless() {
             return Ok(None);
         }
-        parts.extensions.insert(Needs(Permission::Any));
         let holder = <Self as FromRequestParts<Arc<App>>>::from_request_parts(parts, app).await?;
         Ok(Some(holder))
     }

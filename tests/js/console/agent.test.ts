@@ -28,6 +28,7 @@ it("goes from Home to the conversation, where calls have their results and the a
   const opened = await stage.page();
   const { page } = opened;
   await page.getByText("1 thread waits for a person").waitFor();
+  await page.getByText(/, threadkeep \d+\.\d+\.\d+ on SQLite$/).waitFor();
   await page.getByRole("link", { name: "Plan a trip by boat" }).click();
   await message(page, "Plan a trip by boat").waitFor();
   const task = page.getByRole("region", { name: "Call of the tool task" });

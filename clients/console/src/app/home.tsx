@@ -14,6 +14,10 @@ import { Size, Time } from "../parts/units.js";
 import { LIST_MS } from "./live.js";
 
 const SHOWN = 8;
+const ENGINES = new Map([
+  ["postgres", "PostgreSQL"],
+  ["sqlite", "SQLite"],
+]);
 const NEWEST = { sort: "state_updated", order: "desc" } as const;
 
 export function HomePage() {
@@ -25,10 +29,25 @@ export function HomePage() {
       </header>
       {maySee(identity, "threads") ? <ThreadsOfHome /> : null}
       {hasWholeTenant(identity) ? <UsageOfHome /> : null}
-      <p className="note">
-        Server <code>{SERVER_URL}</code>, tenant <code>{identity.tenant}</code>
-      </p>
+      <ServerOfHome />
     </>
+  );
+}
+
+/** An older server does not tell its version. */
+function ServerOfHome() {
+  const { client, identity } = useApi();
+  const { data } = useQuery({
+    queryKey: ["info"],
+    queryFn: () => client.info(),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return (
+    <p className="note">
+      Server <code>{SERVER_URL}</code>, tenant <code>{identity.tenant}</code>
+      {data === undefined ? "" : `, threadkeep ${data.version}`}
+      {data?.engine === undefined ? "" : ` on ${ENGINES.get(data.engine) ?? data.engine}`}
+    </p>
   );
 }
 

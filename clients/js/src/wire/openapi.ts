@@ -1254,6 +1254,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the server
+         * @description What answers. Without a key or token: its name, its version, and whether local programs need no key.
+         */
+        get: operations["get_info"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/limits": {
         parameters: {
             query?: never;
@@ -5127,6 +5147,41 @@ export interface components {
             updated_before?: string | null;
             user_id?: string | null;
             values?: components["schemas"]["Exact"] | null;
+        };
+        ServerEmbeddings: {
+            /** @description Numbers of a vector. */
+            dims: number;
+            model: string;
+        };
+        /** @description What this server has been set up with. */
+        ServerFeatures: {
+            /** @description Whether SDKs and UIs of LangGraph find their routes here. */
+            agent_server: boolean;
+            /** @description Whether the page at `/console/` is served. */
+            console: boolean;
+            embeddings?: components["schemas"]["ServerEmbeddings"] | null;
+            /** @description Whether the server has a master key. */
+            encryption: boolean;
+            /** @description Where signed addresses lead to, if not here. */
+            files_origin?: string | null;
+            /** @description Whether cold content moves to an object store. */
+            object_store: boolean;
+            redis: boolean;
+        };
+        ServerInfo: {
+            /** @description `postgres` or `sqlite`. This and what follows: for callers only. */
+            engine?: string | null;
+            features?: components["schemas"]["ServerFeatures"] | null;
+            /** @description Whether local programs need no key. */
+            keyless: boolean;
+            /** @description `threadkeep`. */
+            name: string;
+            /**
+             * Format: date-time
+             * @description When this process began; others may serve the same database.
+             */
+            started_at?: string | null;
+            version: string;
         };
         Session: {
             agent?: string | null;
@@ -10372,6 +10427,38 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.overloaded.unavailable.deadline_exceeded"];
+        };
+    };
+    get_info: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The server */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["ServerInfo"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     get_limits: {
