@@ -197,12 +197,7 @@ impl App {
             agent_server,
             state_update_turns: Turns::default(),
             items,
-            sessions: Sessions::new(
-                of_noun(),
-                Arc::clone(&session_commits),
-                time(),
-                Arc::clone(&quotas),
-            ),
+            sessions: sessions(&storage, &session_commits, &clock, &quotas),
             snapshots: snapshots(&storage, &clock, &quotas),
             archives: archives(&storage, &clock, &quotas),
             namespace_settings,
@@ -284,6 +279,16 @@ fn threads(
     };
     let (clock, quotas) = (Arc::clone(clock), Arc::clone(quotas));
     (Threads::new(of_noun(), states, clock, quotas, settings.busy_for), upkeep)
+}
+
+fn sessions(
+    storage: &Arc<dyn Storage>,
+    commits: &Arc<SessionCommit>,
+    clock: &Arc<Clock>,
+    quotas: &Arc<Quotas>,
+) -> Sessions {
+    let storage = Arc::<dyn Storage>::clone(storage);
+    Sessions::new(storage, Arc::clone(commits), Arc::clone(clock), Arc::clone(quotas))
 }
 
 fn snapshots(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Snapshots {

@@ -77,7 +77,6 @@ impl From<Issuers> for Outside {
 
 /// What this server uses beside its database, as `GET /v1/info` tells it.
 #[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a thing of its own")]
 pub struct Facts {
     pub has_encryption: bool,
     pub has_object_store: bool,

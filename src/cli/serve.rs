@@ -144,6 +144,23 @@ fn agent_server(config: &config::AgentServer) -> Result<AgentServer> {
     })
 }
 
+fn browsers(serve: &Serve) -> Browsers {
+    let config = &serve.browsers;
+    Browsers {
+        files_origin: config.files_origin.clone(),
+        cors_origins: config.cors_origins.clone(),
+        has_console: cfg!(feature = "console") && !config.no_console,
+    }
+}
+
+fn facts(serve: &Serve) -> Facts {
+    Facts {
+        has_encryption: serve.database.encryption.master_key_file.is_some(),
+        has_object_store: serve.objects.object_store_url.is_some(),
+        has_redis: serve.redis_url.is_some(),
+    }
+}
+
 async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<()> {
     let Ground { storage, metrics, connections_max } = ground;
     let (listener, operators) = listeners(serve).await?;
@@ -175,16 +192,8 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
     let outside = Outside {
         issuers: issuers(serve.issuers.as_deref())?,
         embedder: Embedder::new(embeddings(&serve.embeddings)?),
-        browsers: Browsers {
-            files_origin: serve.browsers.files_origin.clone(),
-            cors_origins: serve.browsers.cors_origins.clone(),
-            has_console: cfg!(feature = "console") && !serve.browsers.no_console,
-        },
-        facts: Facts {
-            has_encryption: serve.database.encryption.master_key_file.is_some(),
-            has_object_store: serve.objects.object_store_url.is_some(),
-            has_redis: serve.redis_url.is_some(),
-        },
+        browsers: browsers(serve),
+        facts: facts(serve),
         agentrail_other_user: match serve.agentrail_other_user {
             config::OtherUser::Answered => OtherUser::Answered,
             config::OtherUser::Conflict => OtherUser::Conflict,

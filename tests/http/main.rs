@@ -30,6 +30,7 @@ mod cors;
 mod cut_values;
 mod differences;
 mod document;
+mod document_keys;
 mod drive;
 mod drive_access;
 mod drive_world;

@@ -143,7 +143,7 @@ async function showAll(page: Page): Promise<string[]> {
   return await page.evaluate(async () => {
     const seen = new Set<string>();
     const unopened = '.json-toggle[aria-expanded="false"]';
-    for (let rounds = 0, atEnd = 0; rounds < 500 && atEnd < 3; rounds += 1) {
+    for (let atEnd = 0, end = performance.now() + 120_000; performance.now() < end && atEnd < 3; ) {
       for (const it of document.querySelectorAll("details:not([open])"))
         it.setAttribute("open", "");
       for (const it of document.querySelectorAll<HTMLElement>(unopened)) it.click();

@@ -178,7 +178,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """What the server is. Who presents no key or token learns `name`, `version` and `keyless` alone."""
+    """What the server is. Without a key or token: `name`, `version` and `keyless` alone."""
 
     name: str
     version: str
