@@ -15,7 +15,7 @@ DOCUMENTS = ["openapi.json", "openapi-msgpack.json", "agentrail.json"]
 TARGETS = ["python", "typescript-fetch"]
 # openapi-python-client knows no MessagePack: it has to be told which bodies have the same types.
 MSGPACK_AS_JSON = "content_type_overrides:\n  application/msgpack: application/json\n"
-# OpenAPI 3.1, a field whose type stands in place, a map, and a parameter with a name that languages reserve.
+# OpenAPI 3.1, a field whose type stands in place, a map, and parameters with names that languages reserve.
 SMALL = {
     "openapi": "3.1.0",
     "info": {"title": "small", "version": "1"},
@@ -24,7 +24,10 @@ SMALL = {
             "get": {
                 "operationId": "get_thing",
                 "tags": ["things"],
-                "parameters": [{"name": "date", "in": "query", "schema": {"type": "string"}}],
+                "parameters": [
+                    {"name": "date", "in": "query", "schema": {"type": "string"}},
+                    {"name": "from", "in": "query", "schema": {"type": "integer"}},
+                ],
                 "responses": {
                     "200": {
                         "description": "It",
