@@ -98,6 +98,7 @@ if (own.includes(false)) throw new Error(own.join());
 # Documents whose blocks another test runs.
 ELSEWHERE = {
     "examples/curl.md": "tests/python/generated/test_curl.py, which compares the answers, too",
+    "clients/console/README.md": "clients/console/tests/dist.test.ts, which builds it in a folder of its own",
     "docs/operate/damage.md": "tests/python/damages/, which damages the database first",
 }
 
