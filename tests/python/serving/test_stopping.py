@@ -131,7 +131,7 @@ def slow_reader(server: Server, key: str) -> socket.socket:
 def test_nobody_keeps_a_server_that_stops(
     start_server: Callable[..., Server], hinder: Callable[[Server, str], socket.socket]
 ) -> None:
-    server = start_server(options=["--stop-seconds", "1"])
+    server = start_server(options=["--stop-seconds", "4"])
     with hinder(server, server.new_key()):
         assert server.stop() == 0
     # Their connections are cut off, and then the storage ends in order.
