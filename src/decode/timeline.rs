@@ -3,6 +3,7 @@
 use super::read_text;
 use super::shown::{Budget, Json, Unreadable};
 use super::state::is_internal;
+use crate::domain::checkpoints::timeline::SkeletonBefore;
 use crate::domain::limits::LIMITS;
 
 /// Of the metadata of a sub-agent's checkpoints.
@@ -28,21 +29,13 @@ pub struct NamespaceShown {
     pub parent_id: Option<String>,
 }
 
-/// What a checkpoint began with.
-#[derive(Debug, Clone, Copy)]
-pub enum Before<'a> {
-    Nothing,
-    Skeleton(&'a [u8]),
-    Unknown,
-}
-
-/// The step that made a checkpoint.
-pub fn step(skeleton: &[u8], metadata: &[u8], before: Before<'_>) -> StepShown {
+/// The step that made a checkpoint. `before`: None where it is not known what the checkpoint began with.
+pub fn step(skeleton: &[u8], metadata: &[u8], before: Option<&SkeletonBefore>) -> StepShown {
     let (skeleton, metadata) = (read(skeleton), read(metadata));
     let before = match before {
-        Before::Nothing => Ok(Json::Object(Vec::new())),
-        Before::Skeleton(text) => read(text),
-        Before::Unknown => Err(Unreadable::Malformed),
+        Some(SkeletonBefore::Nothing) => Ok(Json::Object(Vec::new())),
+        Some(SkeletonBefore::Of(text)) => read(text),
+        None => Err(Unreadable::Malformed),
     };
     let text = |document: &Result<Json, _>, name: &str| {
         let field = document.as_ref().ok().and_then(|it| it.get(name));
@@ -110,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    fn told(now: &Value, before: Before<'_>) -> StepShown {
+    fn told(now: &Value, before: Option<&SkeletonBefore>) -> StepShown {
         let metadata = json!({"step": 3, "source": "loop"}).to_string();
         step(now.to_string().as_bytes(), metadata.as_bytes(), before)
     }
@@ -126,22 +119,22 @@ mod tests {
             "channel_versions": {"c": 1, "b": "2", "a": "1", "branch:to:n": "2"},
             "versions_seen": {"m": {"a": "1"}, "n": {"branch:to:n": "1"}, "__input__": {"a": "1"}}
         });
-        let text = before.to_string();
-        let shown = told(&now, Before::Skeleton(text.as_bytes()));
+        let before = SkeletonBefore::Of(before.to_string().into());
+        let shown = told(&now, Some(&before));
         assert_eq!(shown.changed, Some(vec!["b".to_owned(), "c".to_owned()]));
         assert_eq!(shown.node.as_deref(), Some("n"));
         assert_eq!((shown.step, shown.source.as_deref()), (Some(3), Some("loop")));
         assert_eq!(shown.created_at.as_deref(), Some("2026-01-31T12:00:09+00:00"));
-        let first = told(&now, Before::Nothing);
+        let first = told(&now, Some(&SkeletonBefore::Nothing));
         assert_eq!(first.changed.unwrap(), ["a", "b", "c"]);
         assert_eq!(first.node, None, "two ran");
-        let unknown = told(&now, Before::Unknown);
+        let unknown = told(&now, None);
         assert_eq!((unknown.changed, unknown.node), (None, None));
     }
 
     #[test]
     fn what_cannot_be_read_is_absent() {
-        assert_eq!(step(b"{", b"[]", Before::Nothing), StepShown::default());
+        assert_eq!(step(b"{", b"[]", Some(&SkeletonBefore::Nothing)), StepShown::default());
         assert_eq!(namespace("a:1", b"{"), NamespaceShown::default());
     }
 

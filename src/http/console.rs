@@ -18,6 +18,7 @@ use include_dir::{Dir, DirEntry, File};
 use sha2::{Digest as _, Sha256};
 
 use crate::app::App;
+use crate::http::files::raw_bytes::is_held;
 use crate::http::request::problem::{Code, Problem};
 
 #[cfg(feature = "console")]
@@ -124,11 +125,11 @@ pub fn is_file(request: &Request) -> bool {
 
 /// Leads a browser that opens the address of the server to the console. Programs get what they always got there.
 pub async fn lead(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let wants_page = |it: &HeaderValue| it.to_str().is_ok_and(|it| it.contains("text/html"));
-    let is_page = request.headers().get(header::ACCEPT).is_some_and(wants_page);
     if !app.browsers.has_console || request.uri().path() != "/" || !is_read(&request) {
         return next.run(request).await;
     }
+    let wants_page = |it: &HeaderValue| it.to_str().is_ok_and(|it| it.contains("text/html"));
+    let is_page = request.headers().get(header::ACCEPT).is_some_and(wants_page);
     let mut response = if is_page { redirect(&BASE[1..]) } else { next.run(request).await };
     response.headers_mut().append(header::VARY, HeaderValue::from_static("accept"));
     response
@@ -170,7 +171,7 @@ async fn file(State(app): State<Arc<App>>, headers: HeaderMap, path: &str) -> Re
     if let Ok(policy) = HeaderValue::from_str(&policy(app.browsers.files_origin.as_deref())) {
         answer.insert(header::CONTENT_SECURITY_POLICY, policy);
     }
-    if headers.get(header::IF_NONE_MATCH) == Some(&asset.etag) {
+    if asset.etag.to_str().is_ok_and(|it| is_held(&headers, it)) {
         return (StatusCode::NOT_MODIFIED, answer).into_response();
     }
     answer.insert(header::CONTENT_TYPE, HeaderValue::from_static(asset.media_type));

@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 
 use super::reading::{before, position};
 use crate::app::App;
-use crate::decode::timeline::{Before, namespace, step};
+use crate::decode::timeline::{namespace, step};
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::ListCursor;
 use crate::domain::checkpoints::timeline::{
-    SkeletonBefore, Timeline, TimelineNamespace, TimelineNode, TimelineQuery,
+    Timeline, TimelineNamespace, TimelineNode, TimelineQuery,
 };
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, CheckpointId, CheckpointNs, ThreadId};
@@ -176,12 +176,7 @@ impl From<Timeline> for TimelinePage {
 
 impl From<TimelineNode> for TimelineNodeOut {
     fn from(it: TimelineNode) -> Self {
-        let before = match &it.before {
-            None => Before::Unknown,
-            Some(SkeletonBefore::Nothing) => Before::Nothing,
-            Some(SkeletonBefore::Of(skeleton)) => Before::Skeleton(skeleton),
-        };
-        let shown = step(&it.skeleton, &it.metadata, before);
+        let shown = step(&it.skeleton, &it.metadata, it.before.as_ref());
         Self {
             checkpoint_ns: it.ns,
             checkpoint_id: it.id,

@@ -90,13 +90,7 @@ impl Reply {
     pub fn with(self, answer: &impl Serialize) -> Answer {
         let Self { format, held } = self;
         let mut building = Building::new(held);
-        let built = match format {
-            Format::Json => {
-                serde_json::to_writer(&mut building, answer).map_err(|it| it.to_string())
-            }
-            Format::MessagePack => rmp_serde::encode::write_named(&mut building, answer)
-                .map_err(|error| error.to_string()),
-        };
+        let built = format.write(&mut building, answer);
         let body = building.end(built)?;
         Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
     }
@@ -107,13 +101,8 @@ impl Reply {
     /// As [`Reply::with`].
     pub fn small(headers: &HeaderMap, answer: &impl Serialize) -> Answer {
         let format = Format::wanted(headers)?;
-        let built = match format {
-            Format::Json => serde_json::to_vec(answer).map_err(|it| it.to_string()),
-            Format::MessagePack => {
-                rmp_serde::to_vec_named(answer).map_err(|error| error.to_string())
-            }
-        };
-        let body = built.map_err(|detail| Problem::internal(&detail))?;
+        let mut body = Vec::new();
+        format.write(&mut body, answer).map_err(Problem::internal)?;
         Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
     }
 

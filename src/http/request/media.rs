@@ -1,6 +1,9 @@
 //! Determines which of the two forms of a body a request sends and accepts.
 
+use std::io::Write;
+
 use axum::http::{HeaderMap, HeaderValue, header};
+use serde::Serialize;
 
 use super::problem::{Code, Problem};
 
@@ -16,6 +19,19 @@ impl Format {
             Self::Json => "application/json",
             Self::MessagePack => "application/msgpack",
         })
+    }
+
+    /// Writes an answer in this form.
+    ///
+    /// # Errors
+    /// The reason why it cannot be written.
+    pub fn write(self, into: &mut impl Write, answer: &impl Serialize) -> Result<(), String> {
+        match self {
+            Self::Json => serde_json::to_writer(into, answer).map_err(|error| error.to_string()),
+            Self::MessagePack => {
+                rmp_serde::encode::write_named(into, answer).map_err(|error| error.to_string())
+            }
+        }
     }
 
     /// The form of the request's body.
