@@ -1,19 +1,12 @@
 /** The console's own tests: no browser, no server. The browser's are in tests/js/console. */
 
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { defineConfig, mergeConfig } from "vitest/config";
+import ofClient from "../js/vitest.config.js";
 
 const CLIENT = fileURLToPath(new URL("../js/src/index.ts", import.meta.url));
-
-export default defineConfig({
+const own = defineConfig({
   resolve: { alias: [{ find: /^threadkeep$/, replacement: CLIENT }] },
-  test: {
-    include: ["tests/*.test.ts"],
-    setupFiles: ["tests/seed.ts"],
-    maxWorkers: 2,
-    // Never a measure of speed: the machine may be busy.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    allowOnly: false,
-  },
 });
+
+export default mergeConfig(ofClient, own);
