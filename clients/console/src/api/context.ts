@@ -1,4 +1,4 @@
-/** What every view has: the client of the chosen credential, and what the server says of it. */
+/** Gives every view the client of the chosen credential and the identity of the caller. */
 
 import { createContext, useContext } from "react";
 import type { Client, Identity } from "threadkeep";

@@ -1,21 +1,16 @@
-/** Whether the server has stopped taking the credential while the page was open. */
+/** Keeps the error of a credential that the server refuses while the page is open. */
 
 import { useSyncExternalStore } from "react";
+import { Listeners } from "./listeners.js";
 
-const listeners = new Set<() => void>();
+const listeners = new Listeners();
 let refused: Error | undefined;
 
 export function noteRefusal(error: Error | undefined): void {
   refused = error;
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
 export function useRefusal(): Error | undefined {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => refused,
-  );
+  return useSyncExternalStore(listeners.subscribe, () => refused);
 }

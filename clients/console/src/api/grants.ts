@@ -1,4 +1,4 @@
-/** What the chosen credential may see, by what the server says of it. */
+/** Reads from the grants of the caller which sections of the console it may see. */
 
 import type { Identity } from "threadkeep";
 

@@ -1,6 +1,7 @@
 /** The credentials of this tab. They are in its `sessionStorage` alone: a reload keeps them, and they end with the tab. */
 
 import { useSyncExternalStore } from "react";
+import { Listeners } from "./listeners.js";
 
 const STORED_AS = "threadkeep.session";
 
@@ -18,7 +19,7 @@ export interface Session {
 }
 
 const EMPTY: Session = { credentials: [], chosen: undefined };
-const listeners = new Set<() => void>();
+const listeners = new Listeners();
 let session: Session | undefined;
 
 export function readSession(): Session {
@@ -27,10 +28,7 @@ export function readSession(): Session {
 }
 
 export function useSession(): Session {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, readSession);
+  return useSyncExternalStore(listeners.subscribe, readSession);
 }
 
 export function chosenCredential({ credentials, chosen }: Session): Credential | undefined {
@@ -78,7 +76,7 @@ function write(next: Session): void {
   session = next;
   if (next.credentials.length === 0) sessionStorage.removeItem(STORED_AS);
   else sessionStorage.setItem(STORED_AS, JSON.stringify(next));
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
 function stored(): Session {

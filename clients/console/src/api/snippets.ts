@@ -12,7 +12,7 @@ export interface ApiCall {
   body?: unknown;
 }
 
-/** How the clients do the same. Absent for Python: its client has no such method yet, and the sample calls the API. */
+/** The same call with the clients. Without `python`, the Python sample calls the HTTP API, because the client has no such method yet. */
 export interface Wording {
   typescript: string;
   python?: string | undefined;

@@ -1,4 +1,4 @@
-/** Where one is, from the outermost place to the innermost. */
+/** Shows the way from the section to the open page as links. */
 
 import { useEffect } from "react";
 import { Link } from "../parts/link.js";

@@ -1,4 +1,4 @@
-/** How an agent is connected to this server, as code. Goes on to the first thread that comes. */
+/** Shows the code that connects an agent to this server, and the newest thread as soon as there is one. */
 
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../api/context.js";

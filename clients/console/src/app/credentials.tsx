@@ -1,4 +1,4 @@
-/** Who is logged in, the other credentials of this tab, and the way out. */
+/** Shows the chosen credential, switches to other credentials of the tab, and signs out. */
 
 import { KeyRound } from "lucide-react";
 import { useState } from "react";

@@ -1,10 +1,25 @@
-/** How often the page asks again. Nothing is asked while the page is hidden. */
+/** Sets how often the page asks the server again. A hidden page asks nothing. */
 
 /** Lists. */
 export const LIST_MS = 15_000;
+/** A longer list is not asked for again by itself: that would load all of its pages. */
+const PAGES_LIVE_MAX = 2;
 const THREAD_MS_MIN = 2_000;
 const THREAD_MS_MAX = 15_000;
 const SLOWER = 1.5;
+
+export function isLive(pages: number): boolean {
+  return pages <= PAGES_LIVE_MAX;
+}
+
+interface PagedQuery {
+  state: { data?: { pages: readonly unknown[] } | undefined };
+}
+
+/** The `refetchInterval` of a list with pages. */
+export function listInterval({ state: { data } }: PagedQuery): number | false {
+  return isLive(data?.pages.length ?? 0) ? LIST_MS : false;
+}
 
 /** Asks often while something changes, and more and more seldom while nothing does. */
 export class Backoff {

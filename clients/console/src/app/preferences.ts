@@ -1,6 +1,7 @@
-/** What a person likes in this browser: no ids, no contents, no credentials. */
+/** Keeps the preferences of a person in the browser: theme and keys, but no ids, contents or credentials. */
 
 import { useSyncExternalStore } from "react";
+import { Listeners } from "../api/listeners.js";
 
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
@@ -13,7 +14,7 @@ export interface Preferences {
 
 const STORED_AS = "threadkeep.preferences";
 const DEFAULT: Preferences = { theme: "system", keys: true };
-const listeners = new Set<() => void>();
+const listeners = new Listeners();
 let preferences: Preferences | undefined;
 
 export function readPreferences(): Preferences {
@@ -22,10 +23,7 @@ export function readPreferences(): Preferences {
 }
 
 export function usePreferences(): Preferences {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, readPreferences);
+  return useSyncExternalStore(listeners.subscribe, readPreferences);
 }
 
 export function changePreferences(changes: Partial<Preferences>): void {
@@ -36,7 +34,7 @@ export function changePreferences(changes: Partial<Preferences>): void {
     // A browser without storage forgets them.
   }
   applyTheme();
-  for (const listener of listeners) listener();
+  listeners.notify();
 }
 
 export function applyTheme(): void {

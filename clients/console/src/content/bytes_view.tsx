@@ -5,14 +5,12 @@ import { DownloadButton } from "../parts/copy.js";
 import { Size } from "../parts/units.js";
 import { hexText, imageTypeOf, textOfBytes } from "./images.js";
 import { Picture } from "./picture.js";
-import { PlainText, TextView } from "./text_view.js";
+import { isMarkdownName, PlainText, TextView } from "./text_view.js";
 
 interface Given {
   bytes: Uint8Array;
   name: string;
 }
-
-const MARKDOWN = /\.(md|markdown)$/i;
 
 export function BytesView({ bytes, name }: Given) {
   const own = useMemo(() => new Uint8Array(bytes), [bytes]);
@@ -32,5 +30,5 @@ function Preview({ bytes, name }: { bytes: Uint8Array<ArrayBuffer>; name: string
   const text = useMemo(() => (type === undefined ? textOfBytes(bytes) : undefined), [bytes, type]);
   if (type !== undefined) return <Picture bytes={bytes} type={type} text={name} />;
   if (text === undefined) return <PlainText text={hexText(bytes)} />;
-  return MARKDOWN.test(name) ? <TextView text={text} /> : <PlainText text={text} />;
+  return isMarkdownName(name) ? <TextView text={text} /> : <PlainText text={text} />;
 }

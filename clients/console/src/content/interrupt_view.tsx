@@ -1,4 +1,4 @@
-/** What a thread asks, and the code that answers. The console shows the code; the program that has the graph runs it. */
+/** Shows the questions of a thread and the code that answers them. Only the program that has the graph can run it. */
 
 import { useId, useState } from "react";
 import { CodeTabs } from "../parts/code.js";

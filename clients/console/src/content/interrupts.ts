@@ -21,7 +21,7 @@ export type Question =
   | { kind: "text"; text: string }
   | { kind: "other"; value: unknown };
 
-/** What an interrupt asks. LangChain's middleware names its fields in another way in each language. */
+/** Reads the question of an interrupt. LangChain's middleware names its fields differently in Python and JavaScript. */
 export function questionOf(value: unknown): Question {
   if (typeof value === "string") return { kind: "text", text: value };
   if (!isFields(value)) return { kind: "other", value };
@@ -72,7 +72,7 @@ function decided(action: Action, decision: string, dialect: "python" | "javascri
   return type === "reject" || type === "respond" ? { type, message: "your reason" } : { type };
 }
 
-/** What goes into `Command(resume=…)`: the answer, or where a thread asks several things, each answer by the id of its interrupt. */
+/** Makes the value of `Command(resume=…)`: the answer, or several answers by the ids of their interrupts. */
 export function resumeValue(interrupts: readonly Interrupt[], decision: string): unknown {
   const [first] = interrupts;
   if (first === undefined) return "your answer";

@@ -1,4 +1,4 @@
-/** What a JSON tree shows of a value at one time: never all of a large one. */
+/** Chooses the entries and characters of a value that a JSON tree shows at one time. */
 
 import { isFields, opaqueOf } from "./shapes.js";
 

@@ -28,7 +28,7 @@ export function isFields(value: unknown): value is Fields {
   );
 }
 
-/** What stands for a value that cannot be shown. */
+/** The placeholder that the server sends for a value it cannot show. */
 export interface Opaque {
   codec: string;
   sizeBytes: number | undefined;

@@ -20,7 +20,7 @@ interface ListedCheckpoint {
   metadata: unknown;
 }
 
-/** What this needs of a state. */
+/** The fields of a state that name tasks and their calls. */
 export interface CallingState {
   values: unknown;
   tasks: readonly { id?: string | undefined; path: readonly unknown[]; result?: unknown }[];

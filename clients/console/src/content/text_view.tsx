@@ -10,6 +10,11 @@ const Markdown = lazy(() => import("./markdown.js"));
 /** Marks that nest make the reader of markdown slow and deep. */
 const NESTED = /[>*_~[\]()!-]{40}|(?:[>*+-] ?){20}|(?:\d+[.)] ?){20}|^ {200}/m;
 
+/** Whether a file of this name holds markdown. */
+export function isMarkdownName(name: string): boolean {
+  return /\.(md|markdown)$/i.test(name);
+}
+
 /** Whether a text is read as markdown. */
 export function isReadable(text: string): boolean {
   return text.length <= TEXT_SHOWN_MAX && !NESTED.test(text);

@@ -1,7 +1,7 @@
 /** A long list of which only the visible rows are in the page. `j`, `k` and Enter walk through it. */
 
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { useShortcut } from "../app/keyboard.js";
 
 interface Given<Row> {
@@ -66,6 +66,19 @@ export function Rows<Row>(given: Given<Row>) {
       })}
     </ul>
   );
+}
+
+interface Paged {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => unknown;
+}
+
+/** Loads the next page, unless there is none or it is on its way: for `onEnd`. */
+export function useLoadMore({ hasNextPage, isFetchingNextPage, fetchNextPage }: Paged) {
+  return useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
 }
 
 /** The row that the keys are at. */

@@ -1,4 +1,4 @@
-/** What a view shows while it has nothing to show: loading, nothing there, an error. */
+/** Shows that a view is loading, is empty or has failed. */
 
 import { type ReactNode, useEffect, useState } from "react";
 import {

@@ -1,4 +1,4 @@
-/** What differs between two checkpoints of a namespace. Only channels of another version are loaded. */
+/** Shows the difference of two checkpoints of a namespace. It loads only channels with different versions. */
 
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/context.js";

@@ -1,4 +1,4 @@
-/** What a list of checkpoints says of one without its values. */
+/** Reads step, parent and channel versions of a listed checkpoint, without its values. */
 
 import type { Checkpoint } from "threadkeep";
 import { type Fields, isFields } from "../../content/shapes.js";

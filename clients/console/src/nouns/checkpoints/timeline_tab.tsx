@@ -1,21 +1,20 @@
 /** The checkpoints of a thread, newest first, with lanes for forks and for graphs that were called. */
 
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo } from "react";
+import { useEffect, useMemo } from "react";
 import { useApi } from "../../api/context.js";
+import { isLive } from "../../app/live.js";
 import { navigate } from "../../app/location.js";
 import type { ThreadRoute } from "../../app/route.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Rows } from "../../parts/rows.js";
+import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
 import { type Lanes, lanesOf } from "./lanes.js";
 import { changedChannels, isOfGraph, keyOf, type Step, stepOf } from "./skeleton.js";
 
 const PAGE_CHECKPOINTS = 100;
-/** A longer timeline is not asked for again by itself: it would be all of its pages. */
-const PAGES_LIVE_MAX = 2;
 const ROW_PX = 56;
 const LANE_PX = 14;
 const LANES_MAX = 12;
@@ -30,18 +29,13 @@ interface Row {
 
 export default function TimelineTab({ route, version }: { route: ThreadRoute; version: string }) {
   const { threadId, ns } = route;
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useTimeline(
-    threadId,
-    ns,
-    version,
-  );
+  const query = useTimeline(threadId, ns, version);
+  const { data, error, refetch, isFetchingNextPage } = query;
   const rows = useMemo(
     () => rowsOf(data?.pages.flatMap((page) => page.checkpoints.map(stepOf)) ?? []),
     [data],
   );
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const loadMore = useLoadMore(query);
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const width = 1 + Math.min(LANES_MAX, Math.max(0, ...rows.map(({ lanes }) => lanes.lane)));
@@ -88,7 +82,7 @@ function useTimeline(threadId: string, ns: string | undefined, version: string) 
   const pages = query.data?.pages.length ?? 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new version is the reason to ask again
   useEffect(() => {
-    if (pages > PAGES_LIVE_MAX) return;
+    if (!isLive(pages)) return;
     void queries.invalidateQueries({ queryKey: ["timeline", threadId, ns ?? "*"] });
   }, [version]);
   return query;

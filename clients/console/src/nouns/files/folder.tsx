@@ -1,11 +1,10 @@
 /** A folder: its folders and files. */
 
-import { useCallback } from "react";
 import { navigate } from "../../app/location.js";
 import type { FilesRoute } from "../../app/route.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Rows } from "../../parts/rows.js";
+import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { type Entry, useFolder } from "./queries.js";
@@ -13,10 +12,9 @@ import { type Entry, useFolder } from "./queries.js";
 const ROW_PX = 40;
 
 export function Folder({ route }: { route: FilesRoute }) {
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useFolder(route);
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const query = useFolder(route);
+  const { data, error, refetch } = query;
+  const loadMore = useLoadMore(query);
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const entries = data.pages.flatMap((page) => page.entries);

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "react";
 import type { NamedDocument, SessionAddress, SessionDocument } from "threadkeep";
 import { JsonTree } from "../../content/json_tree_view.js";
-import { TextView } from "../../content/text_view.js";
+import { isMarkdownName, TextView } from "../../content/text_view.js";
 import { CopyButton, DownloadButton } from "../../parts/copy.js";
 import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
@@ -13,7 +13,6 @@ import { useDocument } from "./queries.js";
 
 /** Larger ones are loaded when a person asks for it. */
 const SHOWN_BYTES_MAX = 4 * 1_024 * 1_024;
-const MARKDOWN = /\.(md|markdown)$/i;
 
 interface Given {
   session: SessionAddress;
@@ -65,7 +64,7 @@ function Content({ name, found }: { name: string; found: SessionDocument }) {
         <DownloadButton bytes={() => content} name={name} />
       </p>
       {json === undefined ? (
-        <TextView text={content} isPlain={!MARKDOWN.test(name)} />
+        <TextView text={content} isPlain={!isMarkdownName(name)} />
       ) : (
         <JsonTree value={json} what="the document" />
       )}

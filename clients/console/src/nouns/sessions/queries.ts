@@ -4,11 +4,10 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { useEffect, useRef } from "react";
 import type { ListSessionsOptions, SessionAddress } from "threadkeep";
 import { useApi } from "../../api/context.js";
-import { Backoff, LIST_MS } from "../../app/live.js";
+import { Backoff, LIST_MS, listInterval } from "../../app/live.js";
 import { type EntriesAsk, entriesPage, nextAsk, previousAsk } from "./entries.js";
 
 const PAGE_SESSIONS = 50;
-const PAGES_LIVE_MAX = 2;
 /** Sessions below the same key that are looked through for the one of exactly this key. */
 const SAME_PREFIX_MAX = 20;
 /** Entries may be large, so those that are not seen any more are soon forgotten. */
@@ -24,8 +23,7 @@ export function useSessions({ kind, ...filter }: SessionsFilter) {
       client.sessions.list(kind, { ...filter, limit: PAGE_SESSIONS, cursor, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: ({ state: { data } }) =>
-      (data?.pages.length ?? 0) > PAGES_LIVE_MAX ? false : LIST_MS,
+    refetchInterval: listInterval,
     placeholderData: keepPreviousData,
   });
 }

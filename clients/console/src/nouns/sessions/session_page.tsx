@@ -13,6 +13,7 @@ import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { DocumentView } from "./document_view.js";
 import { useDocuments, useSessionFacts, useStreams } from "./queries.js";
+import { SessionFacts } from "./session_facts.js";
 import { keyText } from "./session_key.js";
 import { StreamView } from "./stream_view.js";
 
@@ -122,26 +123,7 @@ function Facts({ route, facts }: { route: SessionRoute; facts: Session | undefin
       </span>
       <Marked className="thread-id" text={keyText(key)} />
       <CopyButton text={() => JSON.stringify(key)} what="the key as JSON" />
-      {facts?.user === undefined ? null : (
-        <span>
-          user <Marked text={facts.user} />
-        </span>
-      )}
-      {facts?.agent === undefined ? null : (
-        <span>
-          agent <Marked text={facts.agent} />
-        </span>
-      )}
-      {facts ? (
-        <>
-          <span>
-            created <Time at={new Date(facts.createdAtMs)} />
-          </span>
-          <span>
-            changed <Time at={new Date(facts.updatedAtMs)} />
-          </span>
-        </>
-      ) : null}
+      {facts ? <SessionFacts session={facts} /> : null}
     </p>
   );
 }

@@ -1,6 +1,6 @@
 /** Sessions of a kind: logs and documents of agents that are not LangGraph. */
 
-import { type FormEvent, useCallback, useId, useRef, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import { NotGrantedError, type Session } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { grantedSessionNames } from "../../api/grants.js";
@@ -11,10 +11,10 @@ import type { SessionsRoute } from "../../app/route.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Rows } from "../../parts/rows.js";
+import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
-import { Time } from "../../parts/units.js";
 import { type SessionsFilter, useSessions } from "./queries.js";
+import { SessionFacts } from "./session_facts.js";
 import { keyOfText, keyText, sessionOfGrant } from "./session_key.js";
 
 /** Those of the packages. A program may have kinds of its own, and no call lists them. */
@@ -110,11 +110,9 @@ function FilterForm({ filter }: { filter: SessionsFilter }) {
 }
 
 function SessionList({ filter }: { filter: SessionsFilter }) {
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } =
-    useSessions(filter);
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const query = useSessions(filter);
+  const { data, error, refetch, isFetchingNextPage } = query;
+  const loadMore = useLoadMore(query);
   const { kind } = filter;
   if (error instanceof NotGrantedError) return <GrantedSessions error={error} />;
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
@@ -148,7 +146,7 @@ function NoSessions({ filter: { kind, keyPrefix, user } }: { filter: SessionsFil
 }
 
 function SessionRow({ kind, session }: { kind: string; session: Session }) {
-  const { key, title, user, agent, createdAtMs, updatedAtMs } = session;
+  const { key, title } = session;
   return (
     <div className="item-row">
       <Link to={{ page: "session", kind, key }} className={title ? "thread-title" : "item-key"}>
@@ -156,22 +154,7 @@ function SessionRow({ kind, session }: { kind: string; session: Session }) {
       </Link>
       <div className="thread-facts">
         {title ? <Marked className="thread-id" text={keyText(key)} /> : null}
-        {user === undefined ? null : (
-          <span>
-            user <Marked text={user} />
-          </span>
-        )}
-        {agent === undefined ? null : (
-          <span>
-            agent <Marked text={agent} />
-          </span>
-        )}
-        <span>
-          created <Time at={new Date(createdAtMs)} />
-        </span>
-        <span>
-          changed <Time at={new Date(updatedAtMs)} />
-        </span>
+        <SessionFacts session={session} />
       </div>
     </div>
   );

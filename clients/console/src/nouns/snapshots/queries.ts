@@ -2,10 +2,9 @@
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/context.js";
-import { LIST_MS } from "../../app/live.js";
+import { LIST_MS, listInterval } from "../../app/live.js";
 
 const PAGE_SNAPSHOTS = 50;
-const PAGES_LIVE_MAX = 2;
 
 export type Labels = Record<string, string>;
 
@@ -17,8 +16,7 @@ export function useSnapshots(labels: Labels | undefined) {
       client.snapshots.list({ labels, limit: PAGE_SNAPSHOTS, cursor, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: ({ state: { data } }) =>
-      (data?.pages.length ?? 0) > PAGES_LIVE_MAX ? false : LIST_MS,
+    refetchInterval: listInterval,
     placeholderData: keepPreviousData,
     structuralSharing: false,
   });

@@ -1,6 +1,6 @@
 /** Snapshots, newest first. */
 
-import { type FormEvent, useCallback, useId, useRef, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import type { Snapshot } from "threadkeep";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { useShortcut } from "../../app/keyboard.js";
@@ -9,7 +9,7 @@ import type { SnapshotsRoute } from "../../app/route.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Rows } from "../../parts/rows.js";
+import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { contentsText } from "./contents.js";
@@ -81,11 +81,9 @@ function FilterForm({ route }: { route: SnapshotsRoute }) {
 }
 
 function SnapshotList({ labels }: { labels: Labels | undefined }) {
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } =
-    useSnapshots(labels);
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const query = useSnapshots(labels);
+  const { data, error, refetch, isFetchingNextPage } = query;
+  const loadMore = useLoadMore(query);
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const snapshots = data.pages.flatMap((page) => page.snapshots);

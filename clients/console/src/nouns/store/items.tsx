@@ -1,21 +1,19 @@
 /** Items of a namespace and of those below it. Values are loaded when an item is opened. */
 
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useCallback } from "react";
 import type { Item, SearchItemsOptions } from "threadkeep";
 import { useApi } from "../../api/context.js";
-import { LIST_MS } from "../../app/live.js";
+import { listInterval } from "../../app/live.js";
 import { navigate } from "../../app/location.js";
 import type { StoreRoute } from "../../app/route.js";
 import { isFields } from "../../content/shapes.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Rows } from "../../parts/rows.js";
+import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 
 const PAGE_ITEMS = 100;
-const PAGES_LIVE_MAX = 2;
 const ROW_PX = 56;
 
 type Conditions = Pick<SearchItemsOptions, "filter" | "query" | "mode" | "sort">;
@@ -53,31 +51,27 @@ interface Given {
 
 function FoundItems({ namespace, conditions, isSearch }: Given) {
   const { client } = useApi();
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } = useInfiniteQuery(
-    {
-      queryKey: ["items", namespace, conditions],
-      queryFn: ({ pageParam: cursor, signal }) => {
-        // To look at an item is no use of it: its life is not extended.
-        const options = {
-          ...conditions,
-          limit: PAGE_ITEMS,
-          values: false,
-          refreshTtl: false,
-          cursor,
-          signal,
-        };
-        return client.store.search(namespace, options);
-      },
-      initialPageParam: undefined as string | undefined,
-      getNextPageParam: ({ nextCursor }) => nextCursor,
-      refetchInterval: ({ state }) =>
-        (state.data?.pages.length ?? 0) > PAGES_LIVE_MAX ? false : LIST_MS,
-      placeholderData: keepPreviousData,
+  const query = useInfiniteQuery({
+    queryKey: ["items", namespace, conditions],
+    queryFn: ({ pageParam: cursor, signal }) => {
+      // To look at an item is no use of it: its life is not extended.
+      const options = {
+        ...conditions,
+        limit: PAGE_ITEMS,
+        values: false,
+        refreshTtl: false,
+        cursor,
+        signal,
+      };
+      return client.store.search(namespace, options);
     },
-  );
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: listInterval,
+    placeholderData: keepPreviousData,
+  });
+  const { data, error, refetch, isFetchingNextPage } = query;
+  const loadMore = useLoadMore(query);
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const items = data.pages.flatMap((page) => page.items);

@@ -1,6 +1,5 @@
 /** All threads that wait for a person, with what they ask and the code that answers. */
 
-import { useCallback } from "react";
 import type { Thread } from "threadkeep";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { navigate } from "../../app/location.js";
@@ -8,7 +7,7 @@ import { InterruptCard } from "../../content/interrupt_view.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Rows } from "../../parts/rows.js";
+import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
 import { useThreadState, useThreads, versionOf } from "./queries.js";
@@ -17,11 +16,9 @@ const CARD_PX = 260;
 const WAITING = { status: "interrupted", sort: "state_updated", order: "desc" } as const;
 
 export function InboxPage() {
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } =
-    useThreads(WAITING);
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const query = useThreads(WAITING);
+  const { data, error, refetch } = query;
+  const loadMore = useLoadMore(query);
   const threads = data?.pages.flatMap((page) => page.threads);
   return (
     <>

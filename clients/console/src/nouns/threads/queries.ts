@@ -4,11 +4,9 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { useRef } from "react";
 import type { SearchThreadsOptions, Thread } from "threadkeep";
 import { useApi } from "../../api/context.js";
-import { Backoff, LIST_MS } from "../../app/live.js";
+import { Backoff, LIST_MS, listInterval } from "../../app/live.js";
 
 const PAGE_THREADS = 50;
-/** A longer list is not asked for again by itself: it would be all of its pages. */
-const PAGES_LIVE_MAX = 2;
 /** A state may be large, so one that is not seen any more is soon forgotten. */
 const STATE_KEPT_MS = 15_000;
 
@@ -28,8 +26,7 @@ export function useThreads(filter: ThreadsFilter) {
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: ({ state: { data } }) =>
-      (data?.pages.length ?? 0) > PAGES_LIVE_MAX ? false : LIST_MS,
+    refetchInterval: listInterval,
     placeholderData: keepPreviousData,
   });
 }

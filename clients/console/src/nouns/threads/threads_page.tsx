@@ -1,7 +1,7 @@
 /** All threads: filter, order, and a list that loads as it is scrolled. */
 
 import { Search } from "lucide-react";
-import { useCallback, useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useRef, useState } from "react";
 import { NotGrantedError } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { grantedThreadIds } from "../../api/grants.js";
@@ -13,7 +13,7 @@ import { counted } from "../../content/json_tree.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Rows } from "../../parts/rows.js";
+import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { type ThreadsFilter, useThreadCount, useThreads } from "./queries.js";
 import { ThreadRow } from "./thread_row.js";
@@ -145,11 +145,9 @@ function QueryField({ value, onChange }: { value: string; onChange: (value: stri
 }
 
 function ThreadList({ filter }: { filter: ThreadsFilter }) {
-  const { data, error, refetch, fetchNextPage, hasNextPage, isFetchingNextPage } =
-    useThreads(filter);
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const query = useThreads(filter);
+  const { data, error, refetch, isFetchingNextPage } = query;
+  const loadMore = useLoadMore(query);
   if (error instanceof NotGrantedError) return <GrantedThreads error={error} />;
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
