@@ -82,6 +82,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Append), routes!(threads::leases::release)))
         .routes(needs(Tenant, routes!(threads::leases::break_lease)))
         .routes(needs(Threads(Write), routes!(threads::forks::fork)).with(Idempotent))
+        .routes(needs(Threads(Write), routes!(threads::rewinds::rewind)).with(Idempotent))
         .routes(needs(Threads(Write), routes!(threads::retention::put)))
         .routes(needs(Threads(Read), routes!(threads::retention::get)))
         .routes(needs(Threads(Write), routes!(threads::retention::delete)))

@@ -87,6 +87,7 @@ mod random_histories;
 mod removal;
 mod retention;
 mod retention_model;
+mod rewinds;
 mod rights;
 mod run_state_upkeep;
 mod run_states;

@@ -55,4 +55,11 @@ contract! {
         a_repeated_fork_happens_once
         a_broken_lease_is_lost_to_its_holder
         branches_are_counted;
+    rewinds:
+        a_rewound_thread_is_what_a_fork_would_be
+        a_rewind_without_safety_leaves_no_snapshot
+        a_repeated_rewind_happens_once
+        a_held_lease_refuses_a_rewind_without_its_fence
+        a_rewind_beside_writers_loses_nothing
+        a_rewind_needs_the_right_to_write_and_to_snapshot;
 }

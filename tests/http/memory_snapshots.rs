@@ -12,6 +12,7 @@ use threadkeep::domain::snapshots::archives::{
 };
 use threadkeep::domain::snapshots::export::{ArrivedSnapshot, SnapshotExportStorage};
 use threadkeep::domain::snapshots::restore::{Restore, Restored};
+use threadkeep::domain::snapshots::rewind::{RewindThread, Rewound};
 use threadkeep::domain::snapshots::storage::{
     ForkThread, Forked, ListSnapshots, SnapshotStorage, What,
 };
@@ -53,6 +54,11 @@ impl SnapshotStorage for Memory {
 
     async fn fork_thread(&self, _: &Caller, _: &ForkThread, _: Micros) -> Result<Forked> {
         self.called("fork thread")?;
+        Err(Error::Internal("the storage in memory keeps no snapshots".into()))
+    }
+
+    async fn rewind_thread(&self, _: &Caller, _: &RewindThread, _: &Act) -> Result<Rewound> {
+        self.called("rewind thread")?;
         Err(Error::Internal("the storage in memory keeps no snapshots".into()))
     }
 

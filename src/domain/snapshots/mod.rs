@@ -4,6 +4,7 @@
 pub mod archives;
 pub mod export;
 pub mod restore;
+pub mod rewind;
 mod rights;
 pub mod service;
 pub mod storage;

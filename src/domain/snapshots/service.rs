@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::restore::{Restore, Restored};
+use super::rewind::{RewindThread, Rewound};
 use super::storage::{ForkThread, Forked, ListSnapshots, SnapshotCursor, What};
 use super::take::{TakeSnapshot, Taken};
 use super::{SNAPSHOT, Snapshot};
@@ -124,6 +125,31 @@ impl Snapshots {
         }
         self.clock.require_before(deadline)?;
         self.storage.fork_thread(caller, request, self.clock.now()).await
+    }
+
+    /// # Errors
+    /// `NotFound` without such a checkpoint; `LeaseHeld`, `FenceStale`; `IdempotencyMismatch`; `NotGranted` for a
+    /// safety snapshot that the caller may not take; `QuotaExceeded`.
+    pub async fn rewind(
+        &self,
+        caller: &Caller,
+        request: &RewindThread,
+        deadline: Micros,
+    ) -> Result<Rewound> {
+        if !caller.may_read_thread(&request.thread_id) {
+            return Err(Error::NotFound(THREAD));
+        }
+        caller.require_thread(&request.thread_id, Action::Write)?;
+        if !request.dry_run {
+            if request.safety {
+                caller.require(Permission::Snapshots(Action::Append))?;
+            }
+            self.quotas.require_bytes(caller)?;
+            self.clock.require_before(deadline)?;
+        }
+        let act =
+            Act::of(caller, ActKind::ThreadRewound, request.thread_id.as_str(), self.clock.now());
+        self.storage.rewind_thread(caller, request, &act).await
     }
 
     /// # Errors

@@ -9,6 +9,7 @@ use super::Snapshot;
 use super::archives::ArchiveStorage;
 use super::export::SnapshotExportStorage;
 use super::restore::{NamespaceMove, Restore, Restored, SessionMove, ThreadMove};
+use super::rewind::{RewindThread, Rewound};
 use super::take::{TakeSnapshot, Taken};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -90,6 +91,15 @@ pub trait SnapshotStorage: ArchiveStorage + SnapshotExportStorage {
         request: &ForkThread,
         now: Micros,
     ) -> Result<Forked>;
+
+    /// A thread goes back to a checkpoint: what a fork would not take is removed. The same request again finds its answer.
+    /// `NotFound` without such a checkpoint; `LeaseHeld`, `FenceStale`; `Unavailable` while others write to it without end.
+    async fn rewind_thread(
+        &self,
+        caller: &Caller,
+        request: &RewindThread,
+        act: &Act,
+    ) -> Result<Rewound>;
 
     /// How many checkpoints of the root graph have more than one child; 0 for a thread that is not there.
     async fn count_forks(&self, caller: &Caller, thread_id: &ThreadId) -> Result<i64>;

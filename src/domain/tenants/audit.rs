@@ -34,6 +34,7 @@ pub enum ActKind {
     SubjectErased,
     SnapshotRestored,
     SnapshotDeleted,
+    ThreadRewound,
     /// A tenant's key took a lease from its holder.
     LeaseBroken,
     /// Values left the tenant, in clear.
@@ -44,7 +45,7 @@ pub enum ActKind {
 }
 
 impl ActKind {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::KeyCreated,
         Self::KeyRevoked,
         Self::TokenMinted,
@@ -60,6 +61,7 @@ impl ActKind {
         Self::SubjectErased,
         Self::SnapshotRestored,
         Self::SnapshotDeleted,
+        Self::ThreadRewound,
         Self::LeaseBroken,
         Self::Exported,
         Self::Imported,
@@ -83,6 +85,7 @@ impl ActKind {
             Self::SubjectErased => "subject_erased",
             Self::SnapshotRestored => "snapshot_restored",
             Self::SnapshotDeleted => "snapshot_deleted",
+            Self::ThreadRewound => "thread_rewound",
             Self::LeaseBroken => "lease_broken",
             Self::Exported => "exported",
             Self::Imported => "imported",

@@ -7,6 +7,7 @@ pub mod leases;
 pub mod order;
 pub mod preview;
 pub mod retention;
+pub mod rewinds;
 pub mod status;
 pub mod storage_use;
 pub mod ttl;

@@ -3,7 +3,7 @@
 use super::restore::again;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
-use crate::domain::clock::random_hex;
+use crate::domain::clock::{Micros, random_hex};
 use crate::domain::names::ThreadId;
 use crate::domain::snapshots::restore::ThreadMove;
 use crate::domain::threads::alias::stored_alias;
@@ -36,6 +36,19 @@ pub struct There {
     fence: i64,
     held: bool,
     ids: Ids,
+    updated_at: Micros,
+}
+
+impl There {
+    pub fn thread_key(&self) -> i64 {
+        self.ids.0
+    }
+
+    /// Every commit moves the time, every removal the counts.
+    pub fn is_unchanged_since(&self, earlier: &Self) -> bool {
+        let state = |it: &Self| (it.ids, it.updated_at, it.checkpoints, it.size_bytes);
+        state(self) == state(earlier)
+    }
 }
 
 /// Key and scope of a thread.
@@ -49,7 +62,7 @@ pub struct Exchanged {
 /// $1 tenant, $2 thread. The clock is the database's.
 const THERE: &str = "
 select t.generation, t.owner, t.checkpoint_count, t.size_bytes, t.fence, coalesce(t.lease_expires_at, 0), {now},
-    t.thread_key, t.scope_id, t.mac
+    t.thread_key, t.scope_id, t.mac, t.updated_at
 from threads t where t.tenant = $1 and t.thread_id = $2";
 
 /// $1 tenant, $2 and $3 threads: the entries by which they hold their scopes. An engine may name holders by ids.
@@ -146,6 +159,7 @@ impl Exchange<'_> {
             fence: row.integer(4)?,
             held: row.integer(5)? > row.integer(6)?,
             ids: (row.integer(7)?, row.integer(8)?),
+            updated_at: row.integer(10)?,
         };
         let found = OwnerRow::thread(into, there.ids, there.owner.as_deref());
         found.check(self.secret, row.optional_bytes(9)?)?;

@@ -2,6 +2,7 @@
 //! also counts the branches of a thread, and breaks leases.
 
 use super::exchange::{Exchange, RAISE};
+use super::recount::recount;
 use super::{SnapshotEngine, answers, leftovers};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_id};
@@ -15,7 +16,7 @@ use crate::domain::threads::storage::CopyThread;
 use crate::domain::threads::thread::THREAD;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::db::access::{Access, SqlValue, lock_scope};
+use crate::storage::db::access::{Access, Dialect, SqlValue, lock_scope};
 use crate::storage::tenants::audit_rows::record;
 use crate::storage::threads::thread_filter::OwnedThread;
 
@@ -31,12 +32,6 @@ const WAY: &str = "with recursive way (id, parent) as (
 /// What of another namespace is newer than the checkpoint belongs to steps behind it. Ids are made in the order of time.
 const OFF_THE_WAY: &str =
     "(ns = $3 and checkpoint_id not in (select id from way) or ns <> $3 and checkpoint_id > $4)";
-
-/// $1 tenant, $2 thread key, $3 counters: checkpoints; bytes that went.
-const COUNT: &str = "
-update threads set size_bytes = size_bytes - $3, checkpoint_count = (
-    select count(*) from checkpoints c where c.tenant = $1 and c.thread_key = $2)
-where tenant = $1 and thread_key = $2 returning checkpoint_count";
 
 /// # Errors
 /// As `SnapshotStorage::fork_thread`.
@@ -128,7 +123,9 @@ async fn fork_once<T: SnapshotEngine>(
         Vec::new(),
     )
     .await?;
-    let checkpoints = cut(access.as_mut(), tenant, &exchange.staged, request).await?;
+    let checkpoint = (request.ns.as_str(), request.checkpoint_id.as_str());
+    let place = (engine.dialect(), tenant);
+    let checkpoints = cut(access.as_mut(), place, &exchange.staged, checkpoint).await?.checkpoints;
     let done = exchange.carry_out(access.as_mut(), owner).await?;
     let forked = Forked { checkpoints, generation: done.generation };
     let asked = request.idempotency.as_ref();
@@ -137,35 +134,81 @@ async fn fork_once<T: SnapshotEngine>(
     Ok(forked)
 }
 
-/// Removes from the hidden copy what is not on the way. Answers how many checkpoints stay.
-async fn cut(
+/// Rows that are not on the way to a checkpoint.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Removed {
+    pub checkpoints: i64,
+    pub writes: i64,
+}
+
+/// What a hidden copy is after the cut.
+pub struct Left {
+    pub checkpoints: i64,
+    pub removed: Removed,
+}
+
+/// Removes from the hidden copy what is not on the way to a checkpoint, which is (namespace, id).
+///
+/// # Errors
+/// `NotFound` without such a checkpoint.
+pub async fn cut(
     access: &mut dyn Access,
-    tenant: &str,
+    (dialect, tenant): (&Dialect, &str),
     staged: &ThreadId,
-    request: &ForkThread,
-) -> Result<i64> {
-    let text = "select t.thread_key from threads t where t.tenant = $1 and t.thread_id = $2";
+    checkpoint: (&str, &str),
+) -> Result<Left> {
+    let text =
+        "select t.thread_key, t.scope_id from threads t where t.tenant = $1 and t.thread_id = $2";
     let rows = access.rows(text, &[tenant.into(), staged.as_str().into()]).await?;
-    let key = rows.first().ok_or(Error::NotFound(THREAD))?.integer(0)?;
-    let ids = [request.ns.as_str(), request.checkpoint_id.as_str()];
-    let binds = [SqlValue::from(tenant), key.into(), ids[0].into(), ids[1].into()];
+    let row = rows.first().ok_or(Error::NotFound(THREAD))?;
+    let (key, scope_id) = (row.integer(0)?, row.integer(1)?);
+    let binds = way_to(access, (tenant, key), checkpoint).await?;
+    let mut removed = [0; 3];
+    // Writes and bases first: which checkpoints go is read from the checkpoints.
+    for (count, table) in removed.iter_mut().zip(["writes", "delta_bases", "checkpoints"]) {
+        let text = format!(
+            "{WAY} delete from {table} where tenant = $1 and thread_key = $2 and {OFF_THE_WAY} returning 1"
+        );
+        *count = i64::try_from(access.rows(&text, &binds).await?.len()).unwrap_or(i64::MAX);
+    }
+    let [writes, _, checkpoints] = removed;
+    let removed = Removed { checkpoints, writes };
+    let checkpoints = recount(access, dialect, (tenant, key, scope_id)).await?;
+    Ok(Left { checkpoints, removed })
+}
+
+/// How much [`cut`] would remove from a thread, which is (tenant, key).
+///
+/// # Errors
+/// As [`cut`].
+pub async fn count_removed(
+    access: &mut dyn Access,
+    thread: (&str, i64),
+    checkpoint: (&str, &str),
+) -> Result<Removed> {
+    let binds = way_to(access, thread, checkpoint).await?;
+    let count = |table| {
+        format!(
+            "(select count(*) from {table} where tenant = $1 and thread_key = $2 and {OFF_THE_WAY})"
+        )
+    };
+    let text = format!("{WAY} select {}, {}", count("checkpoints"), count("writes"));
+    let rows = access.rows(&text, &binds).await?;
+    Ok(Removed { checkpoints: rows[0].integer(0)?, writes: rows[0].integer(1)? })
+}
+
+/// What the statements over [`WAY`] bind, where the checkpoint is there.
+async fn way_to(
+    access: &mut dyn Access,
+    (tenant, key): (&str, i64),
+    (ns, id): (&str, &str),
+) -> Result<[SqlValue; 4]> {
+    let binds = [SqlValue::from(tenant), key.into(), ns.into(), id.into()];
     let text = format!("{WAY} select id from way");
     if access.rows(&text, &binds).await?.is_empty() {
         return Err(Error::NotFound("checkpoint"));
     }
-    let mut bytes = 0;
-    // Writes and bases first: which checkpoints go is read from the checkpoints.
-    for (table, size) in
-        [("writes", "size_bytes"), ("delta_bases", "0"), ("checkpoints", "size_bytes")]
-    {
-        let text = format!(
-            "{WAY} delete from {table} where tenant = $1 and thread_key = $2 and {OFF_THE_WAY} returning {size}"
-        );
-        let gone = access.rows(&text, &binds).await?;
-        bytes += gone.iter().map(|row| row.integer(0)).sum::<Result<i64>>()?;
-    }
-    let rows = access.rows(COUNT, &[tenant.into(), key.into(), bytes.into()]).await?;
-    rows.first().ok_or(Error::NotFound(THREAD))?.integer(0)
+    Ok(binds)
 }
 
 /// # Errors

@@ -15,9 +15,11 @@ pub mod items;
 mod leftovers;
 mod listing;
 pub(in crate::storage) mod postgres;
+mod recount;
 mod rehoming;
 pub mod removal;
 pub mod restore;
+mod rewind;
 pub mod rows;
 pub mod sessions;
 pub mod sqlite;
@@ -35,6 +37,7 @@ use crate::domain::clock::Micros;
 use crate::domain::names::{SnapshotId, ThreadId};
 use crate::domain::snapshots::Snapshot;
 use crate::domain::snapshots::restore::{Restore, Restored};
+use crate::domain::snapshots::rewind::{RewindThread, Rewound};
 use crate::domain::snapshots::storage::{ForkThread, Forked, ListSnapshots, SnapshotStorage, What};
 use crate::domain::snapshots::take::{TakeSnapshot, Taken};
 use crate::domain::tenants::audit::Act;
@@ -105,6 +108,15 @@ impl<T: SnapshotEngine> SnapshotStorage for T {
         now: Micros,
     ) -> Result<Forked> {
         forks::fork(self, caller, request, now).await
+    }
+
+    async fn rewind_thread(
+        &self,
+        caller: &Caller,
+        request: &RewindThread,
+        act: &Act,
+    ) -> Result<Rewound> {
+        rewind::rewind(self, caller, request, act).await
     }
 
     async fn count_forks(&self, caller: &Caller, thread_id: &ThreadId) -> Result<i64> {
