@@ -89,8 +89,8 @@ pub enum Error {
     SearchTooWide { field: &'static str, limit: u64 },
     /// The states of more threads have to be derived than one search may.
     #[error(
-        "the states of threads are still being derived, of which a search derives at most {limit}, and for a few seconds; search again in \
-         a moment, or without status"
+        "the states, titles and metadata of threads are still being derived, of which a search derives at most {limit}, and for a few seconds; \
+         search again in a moment, or without status, q and metadata"
     )]
     ThreadsIndexing { limit: usize, retry_after: Duration },
     #[error(

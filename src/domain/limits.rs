@@ -213,6 +213,8 @@ pub struct Limits {
     pub session_documents_max: u64,
     /// Content of a file up to which it is the value of its item; a larger one is kept beside the items.
     pub file_value_bytes_max: u64,
+    /// Of a form that uploads a file, what comes before the file.
+    pub form_head_bytes_max: u64,
     /// Content of any file, and what of it is in memory at one time, on its way in or out.
     pub content_bytes_max: u64,
     pub content_slice_bytes: u64,
@@ -374,6 +376,7 @@ pub const LIMITS: Limits = Limits {
     session_budget_page_rows: 256,
     session_documents_max: 10_000,
     file_value_bytes_max: 16 << 20,
+    form_head_bytes_max: 64 << 10,
     content_bytes_max: 5 << 30,
     content_slice_bytes: 2 << 20,
     upload_parts_max: 10_000,

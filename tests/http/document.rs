@@ -189,9 +189,9 @@ const VERBS: [&str; 38] = [
     "glob", "grep", "import", "inspect", "list", "load", "log", "mint", "move", "narrow", "open",
     "prune", "put", "read", "record", "release", "renew", "restore",
 ];
-const MORE_VERBS: [&str; 14] = [
-    "call", "revoke", "run", "search", "stage", "stat", "store", "stream", "take", "update",
-    "upload", "wait", "write", "whoami",
+const MORE_VERBS: [&str; 15] = [
+    "call", "revoke", "rewind", "run", "search", "stage", "stat", "store", "stream", "take",
+    "update", "upload", "wait", "write", "whoami",
 ];
 
 #[test]

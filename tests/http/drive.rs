@@ -262,3 +262,28 @@ async fn forms_say_where_before_what() {
     cut.assert_problem(400, "malformed_body");
     assert_eq!(it.paths(&it.ann, "?recursive=true").await, Vec::<String>::new());
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_comes_before_the_file_of_a_form_has_a_limit() {
+    let it = World::new().await;
+    let (media, whole) = form(&[("path", None, b"/a"), ("file", None, &noise(3 << 20))]);
+    let headers = [("x-api-key", it.ann.as_str()), ("content-type", media.as_str())];
+    let upload = async |body: Vec<u8>| {
+        let pieces: Vec<_> =
+            body.chunks(20_000).map(|it| Ok::<_, std::io::Error>(it.to_vec())).collect();
+        let body = axum::body::Body::from_stream(futures::stream::iter(pieces));
+        it.server.send_body("POST", "/api/storage/upload", &headers, body).await
+    };
+    let much = vec![b'-'; 3 << 20];
+    let part = b"--a-boundary-of-this-test\r\nContent-Disposition: form-data; name=\"file\"\r\nX: ";
+    // Nothing but bytes, bytes before the form, and the head of a part that does not end.
+    for body in [much.clone(), [&much[..], &whole].concat(), [&part[..], &much].concat()] {
+        let answer = upload(body).await;
+        assert_eq!((answer.status, answer.field()), (422, "body".to_owned()), "{}", answer.json());
+    }
+    assert_eq!(it.paths(&it.ann, "?recursive=true").await, Vec::<String>::new());
+    for whole in [whole.clone(), [b"before\r\n".as_slice(), &whole].concat()] {
+        assert_eq!(upload(whole).await.status, 201);
+    }
+    assert_eq!(it.paths(&it.ann, "?recursive=true").await, ["/a"]);
+}

@@ -163,6 +163,10 @@ pub fn detours(root: &str) -> Vec<Step> {
         );
         let fork = json!({"source": hidden, "target": "own:3", "checkpoint_id": "1"});
         add("fork", "/v1/threads/fork", fork);
+        for dry_run in [true, false] {
+            let back = json!({"thread_id": hidden, "checkpoint_id": "1", "dry_run": dry_run});
+            add("rewind", "/v1/threads/rewind", back);
+        }
         for path in ["k", "/f", "/"] {
             let places = json!({"namespace": from, "to_namespace": to, "from": path, "to": format!("/stolen/{hidden}")});
             add("copy files", "/v1/files/copy", places.clone());

@@ -30,6 +30,11 @@ pub const ROWS: &[Row] = &[
         },
         answers([NO_THREAD, NO_THREAD, DENIED, DENIED, DENIED]),
     ),
+    row(
+        "rewind_thread",
+        |thread, _| body(json!({"thread_id": thread, "checkpoint_id": "1", "dry_run": true})),
+        answers([NO_THREAD, NO_THREAD, NO_THREAD, DENIED, DENIED]),
+    ),
     row("break_lease", |thread, _| body(json!({"thread_id": thread})), ADMINISTER),
     // A workspace is the caller's own, whatever its name.
     row(

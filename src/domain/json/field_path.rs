@@ -1,6 +1,8 @@
 //! Finds the texts of a document at a path, as LangGraph's stores do (`langgraph.store.base.get_text_at_path`). Paths are `a.b`, `list[0]`,
 //! `list[-1]`, `list[*].text`, `*`, `{a,b.c}`, and `$` for the whole. Pure.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::exact_json::code_points;
@@ -196,16 +198,7 @@ fn collect(value: &Value, steps: &[Step], found: &mut Found) {
             }
         }
         // What comes behind it counts for nothing, as in the reference.
-        (Step::Fields(paths), Value::Object(fields)) => {
-            for path in paths {
-                if found.has_more {
-                    return;
-                }
-                if let Some(value) = at_names(fields, path) {
-                    found.add(value);
-                }
-            }
-        }
+        (Step::Fields(paths), Value::Object(fields)) => collect_fields(fields, paths, found),
         _ => {}
     }
 }
@@ -216,6 +209,27 @@ fn collect_all<'a>(values: impl Iterator<Item = &'a Value>, rest: &[Step], found
             return;
         }
         collect(value, rest, found);
+    }
+}
+
+/// A path that comes again costs a copy of its text.
+fn collect_fields(fields: &Map<String, Value>, paths: &[Vec<String>], found: &mut Found) {
+    let mut written: HashMap<&[String], usize> = HashMap::new();
+    for path in paths {
+        if found.has_more {
+            return;
+        }
+        let at = found.texts.len();
+        if let Some(first) = written.get(path.as_slice())
+            && at < found.texts_max
+        {
+            found.texts.push(found.texts[*first].clone());
+        } else if let Some(value) = at_names(fields, path) {
+            found.add(value);
+            if found.texts.len() > at {
+                written.insert(path, at);
+            }
+        }
     }
 }
 
@@ -240,9 +254,9 @@ fn write_json(value: &Value, into: &mut Written) {
         }
         Value::Object(fields) => {
             into.add("{".chars());
-            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
-            fields.sort_by(|a, b| shown(a.0).cmp(shown(b.0)));
-            for (at, (name, value)) in fields.into_iter().enumerate() {
+            for (at, (name, value)) in
+                first_fields(fields, into.characters_left).into_iter().enumerate()
+            {
                 if into.is_full() {
                     return;
                 }
@@ -256,6 +270,21 @@ fn write_json(value: &Value, into: &mut Written) {
         Value::String(text) => into.add_quoted(shown(text)),
         other => into.add(other.to_string().chars()),
     }
+}
+
+/// The fields in the order of their names, no more than so many characters can hold. An object is not sorted as a whole to be cut.
+fn first_fields(fields: &Map<String, Value>, characters: usize) -> Vec<(&String, &Value)> {
+    /// `"": 1, `
+    const CHARACTERS_MIN: usize = 7;
+    let by_name = |a: &(&String, &Value), b: &(&String, &Value)| shown(a.0).cmp(shown(b.0));
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    let fit = characters / CHARACTERS_MIN + 1;
+    if fields.len() > fit {
+        fields.select_nth_unstable_by(fit, by_name);
+        fields.truncate(fit);
+    }
+    fields.sort_by(by_name);
+    fields
 }
 
 /// A string of [`super::exact_json::parse`] as a model may read it: without surrogates, which no text has.
@@ -307,6 +336,29 @@ mod tests {
         assert_eq!(texts("$", whole), [expected]);
         assert_eq!(texts("", whole), [expected.trim_start_matches('$').to_owned()]);
         assert!(FieldPath::new(&"x".repeat(513)).is_err() && FieldPath::new("a\0").is_err());
+    }
+
+    #[test]
+    fn an_object_is_cut_as_if_it_was_sorted_as_a_whole() {
+        let fields: Map<String, Value> =
+            (0..2_000).map(|at| (format!("{:03}", at * 7 % 2_000), Value::from(at))).collect();
+        let document = Value::Object(fields);
+        let whole = FieldPath::new("$").unwrap().texts(&document, 1, usize::MAX).remove(0).1;
+        for characters in [1, 7, 8, 500, 6_999, 20_000] {
+            let cut = FieldPath::new("$").unwrap().texts(&document, 1, characters).remove(0).1;
+            assert_eq!(cut, whole.chars().take(characters).collect::<String>());
+        }
+    }
+
+    #[test]
+    fn a_path_that_comes_again_gives_its_text_again() {
+        assert_eq!(
+            texts("{n,title,n}", DOCUMENT),
+            ["{n,title,n}.0=1.50", "{n,title,n}.1=tea", "{n,title,n}.2=1.50"]
+        );
+        assert_eq!(texts("{no,n,no}", DOCUMENT), ["{no,n,no}=1.50"]);
+        let document = exact_json::parse("x", DOCUMENT.as_bytes()).unwrap();
+        assert_eq!(FieldPath::new("{n,n,n}").unwrap().texts(&document, 2, 9).len(), 2);
     }
 
     #[test]

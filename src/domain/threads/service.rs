@@ -111,18 +111,15 @@ impl Threads {
         self.storage.count_threads(caller, &query).await
     }
 
-    /// Derives what a query looks at. Titles and metadata are derived with the states; those of too many threads are found a little later.
-    /// Threads whose values are not derived pass, and are opened.
+    /// Derives what a query looks at, so that no answer lacks a thread. Titles and metadata are derived with the states. Threads whose values
+    /// are not derived pass, and are opened.
     async fn refresh_for(&self, caller: &Caller, query: &ThreadQuery) -> Result<()> {
         let is_by_state = query.is_by_state();
         let is_by_metadata = self.states.derives_metadata() && !query.details.metadata.is_empty();
         if !is_by_state && !is_by_metadata && query.details.words.is_none() {
             return Ok(());
         }
-        match self.states.refresh_all(&caller.tenant).await {
-            Err(Error::ThreadsIndexing { .. }) if !is_by_state => Ok(()),
-            refreshed => refreshed,
-        }
+        self.states.refresh_all(&caller.tenant).await
     }
 
     /// Answers the thread, and whether it was made now.

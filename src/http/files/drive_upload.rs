@@ -1,11 +1,12 @@
 //! Stores uploads into the drive: a form with a file in it, or the file itself.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::header;
 use bytes::Bytes;
-use futures::stream;
+use futures::{Stream, stream};
 use multer::{Constraints, Field, Multipart, SizeLimit};
 
 use super::raw_call::{Raw, Source, store};
@@ -15,7 +16,9 @@ use crate::domain::files::drive::{Drive, DriveTarget};
 use crate::domain::files::drive_files::address;
 use crate::domain::files::raw_files::{PutFile, Repetition};
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::shares::Held;
 use crate::domain::{Error, Result};
+use crate::http::request::body::Incoming;
 use crate::http::request::problem::{Code, Problem};
 
 const FORM: &str = "multipart/form-data";
@@ -54,11 +57,19 @@ async fn upload_form(
     let limits = SizeLimit::new().for_field("path", LIMITS.item_key_bytes_max + 1);
     let constraints = Constraints::new().size_limit(limits);
     let Raw { body, held, .. } = raw;
-    let body = stream::unfold(body, |body| async move {
-        let next = body.next().await.map_err(|problem| io::Error::other(problem.detail));
-        next.transpose().map(|bytes| (bytes, body))
-    });
-    let mut form = Multipart::with_constraints(body, boundary, constraints);
+    let reading = Reading::default();
+    let form = Multipart::with_constraints(reading.chunks(body), boundary, constraints);
+    let stored = store_form(app, drive, path, (&caller, held, form, &reading)).await;
+    // What reading the body met says more than what the form made of it.
+    stored.map_err(|problem| reading.problem().unwrap_or(problem))
+}
+
+async fn store_form(
+    app: &Arc<App>,
+    drive: &Drive,
+    path: Option<&str>,
+    (caller, held, mut form, reading): (&Caller, &mut Held, Multipart<'_>, &Reading),
+) -> Result<String, Problem> {
     let mut path = path.map(str::to_owned);
     while let Some(field) = form.next_field().await.map_err(failed)? {
         match field.name() {
@@ -75,7 +86,8 @@ async fn upload_form(
                 let media_type = field.content_type().map(ToString::to_string);
                 let plain = |it: &String| it != "application/octet-stream" && it.len() < 128;
                 let put = put_of(drive, &path, media_type.filter(plain))?;
-                store(app, &caller, put, (held, &mut FileField(field))).await?;
+                reading.is_file.store(true, Ordering::Relaxed);
+                store(app, caller, put, (held, &mut FileField(field))).await?;
                 return Ok(path);
             }
             name => {
@@ -86,6 +98,56 @@ async fn upload_form(
         }
     }
     Err(Error::invalid("file", "the form has no field file").into())
+}
+
+/// How far the body of a form has been read.
+#[derive(Default)]
+struct Reading {
+    bytes: AtomicU64,
+    /// Before the newest chunk, which multer may not have looked at.
+    bytes_before: AtomicU64,
+    /// From here on every byte is the file's, and is counted where it is stored.
+    is_file: AtomicBool,
+    problem: Mutex<Option<Problem>>,
+}
+
+impl Reading {
+    /// The body as multer reads it. Multer keeps all chunks that are ready before it looks at them, and everything that comes before the
+    /// file. So one chunk is ready at a time, and there is a limit on what comes before the file.
+    fn chunks<'a>(
+        &'a self,
+        body: &'a mut Incoming,
+    ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'a {
+        stream::unfold(body, move |body| async move {
+            tokio::task::yield_now().await;
+            let next = match self.check() {
+                Ok(()) => body.next().await,
+                Err(problem) => Err(problem),
+            };
+            let next = next.map_err(|problem| {
+                *self.problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
+                io::Error::other("the body cannot be read")
+            });
+            if let Ok(Some(bytes)) = &next {
+                let before = self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+                self.bytes_before.store(before, Ordering::Relaxed);
+            }
+            next.transpose().map(|bytes| (bytes, body))
+        })
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        let max = LIMITS.form_head_bytes_max;
+        if self.is_file.load(Ordering::Relaxed) || self.bytes_before.load(Ordering::Relaxed) < max {
+            return Ok(());
+        }
+        let detail = format!("the form has {max} bytes or more before its field file");
+        Err(Error::out_of_range("body", detail, max).into())
+    }
+
+    fn problem(&self) -> Option<Problem> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 fn put_of(drive: &Drive, path: &str, media_type: Option<String>) -> Result<PutFile> {

@@ -55,7 +55,7 @@ pub struct AuditParams {
     until: Option<String>,
     /// Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `secrets_rotated`, `policy_put`,
     /// `policy_deleted`, `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`,
-    /// `snapshot_deleted`, `lease_broken`, `refused`.
+    /// `snapshot_deleted`, `thread_rewound`, `lease_broken`, `exported`, `imported`, `refused`.
     act: Option<String>,
     /// At most 1,000; default 100.
     limit: Option<i64>,

@@ -85,6 +85,34 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await shownIn("copy")).toBe("value of c2");
   });
 
+  it("a thread goes back to a checkpoint, and its snapshot undoes that", async () => {
+    for (const [parent, id] of [
+      [undefined, "c1"],
+      ["c1", "c2"],
+      ["c2", "c3"],
+    ] as const) {
+      const more = parent === undefined ? {} : { checkpoint_id: parent };
+      await put(saver, "t", checkpoint(id, { a: `value of ${id}` }), more);
+    }
+    const shown = async () => (await client.checkpoints.values("t"))?.channels[0]?.value;
+    const dry = await client.threads.rewind("t", { checkpointId: "c1", dryRun: true });
+    expect(dry).toMatchObject({ dryRun: true, checkpoints: 1, checkpointsRemoved: 2 });
+    expect(await shown()).toBe("value of c3");
+    const done = await client.threads.rewind("t", { checkpointId: "c1" });
+    expect(done).toMatchObject({ dryRun: false, checkpoints: 1, checkpointsRemoved: 2 });
+    expect(await shown()).toBe("value of c1");
+    await client.snapshots.restore(done.safetySnapshotId ?? "");
+    expect(await shown()).toBe("value of c3");
+    const { fence } = await client.acquireLease("t", "me", { ttlSeconds: 60 });
+    const rewind = (more: object) => client.threads.rewind("t", { checkpointId: "c2", ...more });
+    await expect(rewind({})).rejects.toBeInstanceOf(LeaseHeldError);
+    await expect(rewind({ fence: fence + 1 })).rejects.toBeInstanceOf(FenceStaleError);
+    const last = await rewind({ fence, safety: false });
+    expect([last.checkpoints, last.safetySnapshotId]).toEqual([2, undefined]);
+    const absent = client.threads.rewind("t", { checkpointId: "none", fence });
+    await expect(absent).rejects.toThrow(/checkpoint/);
+  });
+
   it("a thread whose lease is held is deleted with its fence only", async () => {
     await put(saver, "t", checkpoint("c1"));
     const { fence } = await client.acquireLease("t", "me", { ttlSeconds: 60 });

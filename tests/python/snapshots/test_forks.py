@@ -41,6 +41,33 @@ def test_a_fork_is_the_thread_up_to_a_checkpoint(world: World) -> None:
     assert client.get_thread("x") is None
 
 
+def test_a_thread_goes_back_to_a_checkpoint_and_the_graph_goes_on(world: World) -> None:
+    for step in ("one", "two", "three"):
+        world.move(step)
+    history = _history(world, "t")
+    states = [one.config["configurable"]["checkpoint_id"] for one in history]
+    at = next(i for i, one in enumerate(history) if not one.next and i > 0)
+    client, whole = world.client, world.thread("t")
+    client.fork_thread("t", "fork", states[at])
+    dry = client.rewind_thread("t", states[at], dry_run=True)
+    assert world.thread("t") == whole
+    done = client.rewind_thread("t", states[at])
+    assert (done.checkpoints, done.checkpoints_removed) == (len(states) - at, at)
+    removed = (dry.checkpoints, dry.checkpoints_removed, dry.writes_removed)
+    assert removed == (done.checkpoints, done.checkpoints_removed, done.writes_removed)
+    assert world.thread("t") == world.thread("fork")
+    ends = [world.graph().invoke({"log": ["elsewhere"]}, config(it)) for it in ("t", "fork")]
+    assert ends[0] == ends[1]
+    assert world.graph().get_state(config("t")).values == ends[0]
+    assert done.safety_snapshot_id is not None
+    client.snapshots.restore(done.safety_snapshot_id)
+    assert world.thread("t") == whole
+    with pytest.raises(NotFoundError):
+        client.rewind_thread("t", "1f000000-0000-6000-8000-000000000000")
+    with pytest.raises(ThreadNotFoundError):
+        client.rewind_thread("absent", states[0])
+
+
 def test_a_thread_says_where_it_branches(world: World) -> None:
     world.move("one")
     assert _forks(world) == 0
@@ -80,6 +107,8 @@ async def test_the_asynchronous_client_does_the_same(
     async with AsyncClient(server.url, api_key=api_key) as client:
         await client.fork_thread("t", "fork", head.checkpoint["id"])
         assert world.thread("fork") == world.thread("t")
+        rewound = await client.rewind_thread("fork", head.checkpoint["id"], safety=False)
+        assert (rewound.checkpoints_removed, rewound.safety_snapshot_id) == (0, None)
         lease = await client.acquire_lease("t", "holder", ttl_seconds=600)
         await client.break_lease("t")
         with pytest.raises(FenceStaleError):

@@ -95,6 +95,17 @@ export const forkedThread = recordOf<Schemas["ForkedThread"]>()("a forked thread
   checkpoints: number,
 });
 
+/** `checkpoints`: those that stay. `safetySnapshotId`: the snapshot whose restore undoes the rewind. */
+export type RewoundThread = ReturnType<typeof rewoundThread>;
+export const rewoundThread = recordOf<Schemas["RewoundThread"]>()("a rewound thread", {
+  dry_run: flag,
+  checkpoints: number,
+  checkpoints_removed: number,
+  writes_removed: number,
+  generation: text,
+  safety_snapshot_id: optionalText,
+});
+
 export type ThreadPage = ReturnType<typeof threadPage>;
 export const threadPage = recordOf<Schemas["ThreadPage"]>()("a page of threads", {
   threads: list(thread),

@@ -12,6 +12,8 @@ import {
   createdThread,
   forkedThread,
   type Metadata,
+  type RewoundThread,
+  rewoundThread,
   type Thread,
   type ThreadPage,
   type ThreadStorage,
@@ -50,6 +52,15 @@ export interface ForkThreadOptions extends CallOptions {
   checkpointId: string;
   /** Absent: the root graph. */
   checkpointNs?: string | undefined;
+}
+
+export interface RewindThreadOptions extends ForkThreadOptions {
+  /** Say what would go, change nothing. */
+  dryRun?: boolean | undefined;
+  /** Keep the thread as it was as a snapshot. Default true. */
+  safety?: boolean | undefined;
+  /** The fence of the lease. Needed while somebody holds it. */
+  fence?: number | undefined;
 }
 
 export interface DeleteThreadOptions extends CallOptions {
@@ -169,6 +180,23 @@ export class Threads {
       checkpoint_ns: checkpointNs,
     };
     return forkedThread(await this.#calls.with(options).once("/v1/threads/fork", body)).checkpoints;
+  }
+
+  /**
+   * Put a thread back to one of its checkpoints: what a fork from there would have stays. Restoring the snapshot that is named in the
+   * answer undoes it. NotFoundError without such a checkpoint; LeaseHeldError, FenceStaleError.
+   */
+  async rewind(threadId: string, options: RewindThreadOptions): Promise<RewoundThread> {
+    const { checkpointId, checkpointNs, dryRun, safety, fence } = options;
+    const body = {
+      thread_id: threadIdOf(threadId),
+      checkpoint_id: checkpointId,
+      checkpoint_ns: checkpointNs,
+      dry_run: dryRun,
+      safety,
+      fence,
+    };
+    return rewoundThread(await this.#calls.with(options).once("/v1/threads/rewind", body));
   }
 
   /**

@@ -2396,6 +2396,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/threads/rewind": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Rewind a thread
+         * @description The thread keeps the checkpoint with its writes, its ancestors, and what of subgraphs is not newer: what a fork from there would have.
+         *     It gets a new generation, so that writers that still hold the old one are refused. The thread as it was is a snapshot, unless
+         *     `safety` is false: its restore undoes the rewind. `dry_run` says what would go.
+         */
+        post: operations["rewind_thread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/threads/search": {
         parameters: {
             query?: never;
@@ -3929,6 +3951,11 @@ export interface components {
             filter_terms_max: number;
             /**
              * Format: int64
+             * @description Of a form that uploads a file, what comes before the file.
+             */
+            form_head_bytes_max: number;
+            /**
+             * Format: int64
              * @description Patterns that its braces stand for.
              */
             glob_alternatives_max: number;
@@ -5069,6 +5096,37 @@ export interface components {
             /** @description The text of a token, instead of its id. */
             token?: string | null;
             token_id?: string | null;
+        };
+        RewindThread: {
+            /** @description Of the newest checkpoint that stays. */
+            checkpoint_id: string;
+            /** @description Default: the root graph's. */
+            checkpoint_ns?: string | null;
+            /** @description Default false. */
+            dry_run?: boolean | null;
+            /**
+             * Format: int64
+             * @description Needed while the thread's lease is held.
+             */
+            fence?: number | null;
+            /** @description Keep the thread as it was as a snapshot. Default true. */
+            safety?: boolean | null;
+            thread_id: string;
+        };
+        RewoundThread: {
+            /**
+             * Format: int64
+             * @description Those that stay.
+             */
+            checkpoints: number;
+            /** Format: int64 */
+            checkpoints_removed: number;
+            dry_run: boolean;
+            generation: string;
+            /** @description Restore it to undo the rewind. It stays until it is deleted. */
+            safety_snapshot_id?: string | null;
+            /** Format: int64 */
+            writes_removed: number;
         };
         /** @description The value that the caller holds under this name. */
         SameValue: {
@@ -6259,6 +6317,29 @@ export interface components {
         };
         /** @description `lease_held`: The lease is held by another */
         "409.lease_held": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "lease_held",
+                 *       "detail": "The lease is held by another",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 409,
+                 *       "title": "The lease is held by another",
+                 *       "type": "urn:threadkeep:problem:lease_held"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `lease_held`: The lease is held by another; `fence_stale`: The fence is not the current one */
+        "409.lease_held.fence_stale": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
                 "server-timing"?: string;
@@ -9023,7 +9104,7 @@ export interface operations {
                 /**
                  * @description Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `secrets_rotated`, `policy_put`,
                  *     `policy_deleted`, `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`,
-                 *     `snapshot_deleted`, `lease_broken`, `refused`.
+                 *     `snapshot_deleted`, `thread_rewound`, `lease_broken`, `exported`, `imported`, `refused`.
                  */
                 act?: string;
                 cursor?: string;
@@ -12800,6 +12881,53 @@ export interface operations {
             413: components["responses"]["413.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    rewind_thread: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description 1-255 visible ASCII characters: the same key with the same body is answered like the first, without a second effect, for 24 hours */
+                "Idempotency-Key"?: string;
+                /** @description A write that is not begun within this time after its arrival is refused */
+                "Threadkeep-Budget-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["RewindThread"];
+            };
+        };
+        responses: {
+            /** @description Rewound, or what would go */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["RewoundThread"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.thread_not_found.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            409: components["responses"]["409.lease_held.fence_stale"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];

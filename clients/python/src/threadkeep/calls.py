@@ -134,6 +134,19 @@ class ChannelStorage:
 
 
 @dataclass(frozen=True)
+class RewoundThread:
+    """What a rewind removed, or would remove. `checkpoints` are those that stay.
+    `safety_snapshot_id` names the snapshot whose restore undoes the rewind."""
+
+    dry_run: bool
+    checkpoints: int
+    checkpoints_removed: int
+    writes_removed: int
+    generation: str
+    safety_snapshot_id: str | None = None
+
+
+@dataclass(frozen=True)
 class ThreadStorage:
     """What a thread takes. `logical_bytes` are as sent, `stored_bytes` as stored, with everything
     in the content scope that it shares with `shared_with` other threads, its copies."""
@@ -280,6 +293,14 @@ def checkpoints_of(answer: Mapping[str, Any]) -> int:
     if not isinstance(found, int):
         raise ProtocolError("the answer does not say how many checkpoints there are")
     return found
+
+
+def rewind_body(
+    thread_id: str, checkpoint_id: str, checkpoint_ns: str | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """The body of a rewind."""
+    place = {"thread_id": thread_id, "checkpoint_id": checkpoint_id, "checkpoint_ns": checkpoint_ns}
+    return {**place, **options}
 
 
 def lease_body(

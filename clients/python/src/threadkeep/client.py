@@ -15,6 +15,7 @@ from threadkeep.calls import (
     Identity,
     Lease,
     Order,
+    RewoundThread,
     ServerInfo,
     Sort,
     Thread,
@@ -144,6 +145,27 @@ class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
         request = calls.once("/v1/threads/fork", body)
         return calls.checkpoints_of(self._connection.call(request, is_write=True))
 
+    def rewind_thread(
+        self,
+        thread_id: str,
+        checkpoint_id: str,
+        *,
+        checkpoint_ns: str | None = None,
+        dry_run: bool = False,
+        safety: bool = True,
+        fence: int | None = None,
+    ) -> RewoundThread:
+        """Put a thread back to one of its checkpoints: what a fork from there would have stays.
+
+        The thread as it was is a snapshot, unless `safety` is False; restoring it undoes the
+        rewind. `dry_run` says what would go. Raises NotFoundError without such a checkpoint,
+        LeaseHeldError while another holds the lease, FenceStaleError for another fence.
+        """
+        options = {"dry_run": dry_run, "safety": safety, "fence": fence}
+        body = calls.rewind_body(thread_id, checkpoint_id, checkpoint_ns, options)
+        request = calls.once("/v1/threads/rewind", body)
+        return record(RewoundThread, self._connection.call(request, is_write=True))
+
     def acquire_lease(self, thread_id: str, holder: str, *, ttl_seconds: float) -> Lease:
         """Take the lease of a thread. Raises LeaseHeldError while another holder has it."""
         body = calls.lease_body(thread_id, holder, ttl_seconds=ttl_seconds)
@@ -262,6 +284,22 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls, AsyncTransferCa
         body = calls.fork_body(source, target, checkpoint_id, checkpoint_ns)
         request = calls.once("/v1/threads/fork", body)
         return calls.checkpoints_of(await self._connection.acall(request, is_write=True))
+
+    async def rewind_thread(
+        self,
+        thread_id: str,
+        checkpoint_id: str,
+        *,
+        checkpoint_ns: str | None = None,
+        dry_run: bool = False,
+        safety: bool = True,
+        fence: int | None = None,
+    ) -> RewoundThread:
+        """See `Client.rewind_thread`."""
+        options = {"dry_run": dry_run, "safety": safety, "fence": fence}
+        body = calls.rewind_body(thread_id, checkpoint_id, checkpoint_ns, options)
+        request = calls.once("/v1/threads/rewind", body)
+        return record(RewoundThread, await self._connection.acall(request, is_write=True))
 
     async def acquire_lease(self, thread_id: str, holder: str, *, ttl_seconds: float) -> Lease:
         """See `Client.acquire_lease`."""
