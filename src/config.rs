@@ -232,8 +232,8 @@ pub struct Database {
     /// Refuse to run where there is no embedded database yet, instead of making one: its folder may be on a volume that is not mounted.
     #[arg(long, env = "THREADKEEP_NO_CREATE")]
     pub no_create: bool,
-    /// Connections to a PostgreSQL database for commits and reads by key. Half as many come on top for searches and lists, and two for
-    /// keys and readiness.
+    /// Connections to a PostgreSQL database for commits and reads by key. Half as many come on top for searches and lists, and four
+    /// for keys, revocations and readiness.
     #[arg(long, env = "THREADKEEP_CONNECTIONS", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=1_000))]
     pub connections: usize,

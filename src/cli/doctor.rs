@@ -13,7 +13,7 @@ use super::{exit, print};
 use crate::config::{Doctor, ReportFormat};
 use crate::decode::run_state::READ_STATE;
 use crate::domain::caller::check_tenant;
-use crate::domain::checkpoints::run_states::DerivedRunStates;
+use crate::domain::checkpoints::run_states::{COUNTED_MAX, DerivedRunStates};
 use crate::domain::clock::Clock;
 use crate::domain::doctor::{Examine, Finding, FindingPlace, Noun, Progress, Report, State, Step};
 use crate::domain::scheduling::background_tasks::Parked;
@@ -26,9 +26,12 @@ use crate::storage::objects::{Objects, Packing};
 const UNSOUND: u8 = 1;
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// Background work that is put aside.
+/// Background work that is put aside, or to be done.
+#[derive(Default)]
 struct Aside {
     parked: Vec<Parked>,
+    /// Threads of all tenants whose states, titles and values are to be derived, up to [`COUNTED_MAX`].
+    stale_threads: u64,
     /// It is tried again from here on.
     is_released: bool,
 }
@@ -75,7 +78,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
     let report = report?;
     let aside = match aside {
         // It is found already.
-        Err(Error::Integrity(_)) => Aside { parked: Vec::new(), is_released: false },
+        Err(Error::Integrity(_)) => Aside::default(),
         aside => aside?,
     };
     let has_tenant = report.tally(State::Checked, Noun::Tenants).count > 0;
@@ -104,7 +107,7 @@ fn show_unopened(command: &Doctor, cause: &str) -> Result<Report> {
     let mut report = Report::default();
     let detail = format!("the database cannot be opened: {cause}");
     report.find(State::Damaged, Noun::Pages, 0, FindingPlace::default(), detail);
-    let aside = Aside { parked: Vec::new(), is_released: false };
+    let aside = Aside::default();
     let engine = match &command.database.database_url {
         Some(url) if !url.starts_with("sqlite://") => "postgres",
         _ => "sqlite",
@@ -151,7 +154,8 @@ async fn put_aside(command: &Doctor, storage: &dyn Storage) -> Result<Aside> {
     let tenant = command.tenant.as_deref();
     let parked = storage.list_parked(tenant).await?;
     let is_released = command.retry_parked && storage.release_parked(tenant).await? > 0;
-    Ok(Aside { parked, is_released })
+    let stale_threads = storage.count_stale_threads(COUNTED_MAX).await?;
+    Ok(Aside { parked, stale_threads, is_released })
 }
 
 /// Settings of the packer do not matter here: nothing is moved.
@@ -169,6 +173,7 @@ fn as_json(engine: &str, report: &Report, aside: &Aside) -> String {
         })
     });
     document["parked"] = parked.collect();
+    document["stale_threads"] = json!(aside.stale_threads);
     document["engine"] = json!(engine);
     document["sound"] = json!(report.is_sound());
     format!("{document:#}\n")
@@ -196,6 +201,10 @@ fn as_text(engine: &str, report: &Report, aside: &Aside) -> String {
         (false, true) => "  background work that was put aside is tried again\n",
         (false, false) => "  --retry-parked has background work tried again that is put aside\n",
     };
+    if aside.stale_threads > 0 {
+        let count = aside.stale_threads;
+        text += &format!("  {count} threads whose states a server derives in the background\n");
+    }
     text + verdict(report) + "\n"
 }
 

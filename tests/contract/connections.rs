@@ -7,8 +7,12 @@ use std::time::Duration;
 use futures::future::join_all;
 use sqlx::{Connection, Executor, PgConnection};
 use threadkeep::domain::Conflict;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::threads::retention::Rule;
 use threadkeep::domain::threads::storage::CopyThread;
+use threadkeep::domain::tokens::credential::Revocation;
+use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::token::TokenId;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::Put;
@@ -79,6 +83,51 @@ async fn a_call_that_is_cut_short_takes_its_connection_along() {
     lock.execute("rollback").await.unwrap();
     until(&h, "true", |found| found.is_disjoint(&cut)).await;
     assert_eq!(h.get("1").await.id, "1");
+}
+
+/// Every connection for data waits, and a stolen token can be revoked and a key be made all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_and_revocations_are_written_while_all_data_waits() {
+    let h = Harness::postgres().await;
+    let few = StorageConfig { connections: 2, exclusive: false, ..config(h.url()) };
+    let few = storage::open(&few).await.unwrap();
+    let mut lock = PgConnection::connect(h.url()).await.unwrap();
+    lock.execute("begin; lock table threads in access exclusive mode").await.unwrap();
+    let reads: Vec<_> = (0..8)
+        .map(|_| {
+            let few = Arc::clone(&few);
+            let read = async move {
+                few.get_checkpoint(&caller_of("busy"), &target("t", "", None), &[]).await.unwrap();
+            };
+            tokio::spawn(read)
+        })
+        .collect();
+    until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 2).await;
+    let written = async {
+        let act = |kind| Act::of_operator("busy", kind, "", 1);
+        let key = Key {
+            key_id: "key_1".into(),
+            tenant: "busy".into(),
+            subject: None,
+            hash: [1; 32],
+            created_at: 1,
+            revoked_at: None,
+        };
+        few.create_key(&key, &act(ActKind::KeyCreated)).await.unwrap();
+        let revocation = Revocation {
+            tenant: "busy".into(),
+            token_id: TokenId::random(),
+            chain: None,
+            expires_at: 9,
+            revoked_at: 1,
+        };
+        assert!(few.revoke_token(&revocation, 9, &act(ActKind::TokenRevoked)).await.unwrap());
+        assert!(few.revoke_key("busy", "key_1", &act(ActKind::KeyRevoked)).await.unwrap());
+    };
+    // Less than a caller waits for a connection.
+    tokio::time::timeout(Duration::from_secs(8), written).await.expect("they wait for data");
+    lock.execute("rollback").await.unwrap();
+    join_all(reads).await.into_iter().for_each(|it| it.unwrap());
 }
 
 /// What one tenant has waiting is overtaken by another tenant's call, however long it waited.

@@ -135,3 +135,17 @@ async fn background_work_that_is_put_aside_is_listed_and_released() {
     assert_eq!(released["parked"][0]["released"], true);
     assert_eq!(report(&h, &[]).1["parked"], Value::Array(vec![]));
 }
+
+#[tokio::test]
+async fn threads_that_wait_to_be_derived_are_counted() {
+    let h = Harness::sqlite().await;
+    fill(&h).await;
+    let stale = h.count("select count(*) from threads where is_stale").await;
+    assert!(stale > 0);
+    let line = "threads whose states a server derives in the background";
+    assert_eq!(report(&h, &[]).1["stale_threads"], stale);
+    assert!(text(&h).1.contains(&format!("{stale} {line}")));
+    h.sql("update threads set run_of = updated_at, is_stale = false").await;
+    assert_eq!(report(&h, &[]).1["stale_threads"], 0);
+    assert!(!text(&h).1.contains(line));
+}

@@ -12,7 +12,7 @@ use crate::granted_callers::{self, assert_not_granted};
 use crate::harness::{Harness, NEVER, commit, conflict, target, thread_id, values};
 use crate::snapshot_calls::{Desk, check_sound, seen};
 
-fn forking(source: &str, into: &str, checkpoint: &str) -> ForkThread {
+pub fn forking(source: &str, into: &str, checkpoint: &str) -> ForkThread {
     ForkThread {
         source: thread_id(source),
         target: thread_id(into),

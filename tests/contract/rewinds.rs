@@ -15,7 +15,7 @@ use crate::granted_callers::{self, assert_not_granted};
 use crate::harness::{Harness, NEVER, commit, conflict, target, thread_id, values};
 use crate::snapshot_calls::{Desk, check_sound, in_place, into, seen};
 
-fn to(checkpoint: &str) -> RewindThread {
+pub fn to(checkpoint: &str) -> RewindThread {
     RewindThread {
         thread_id: thread_id("t"),
         ns: CheckpointNs::new("").unwrap(),

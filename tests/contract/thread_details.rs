@@ -14,8 +14,10 @@ use threadkeep::domain::{Conflict, Error};
 
 use crate::commands::Put;
 use crate::doctor::{examine, flip};
+use crate::forks::forking;
 use crate::granted_callers::{copying, exact, prefix, subject, tenant, with};
-use crate::harness::{Harness, conflict, masters, pruning, thread_id};
+use crate::harness::{Harness, NEVER, conflict, masters, pruning, thread_id};
+use crate::rewinds;
 use crate::snapshot_calls::{Desk, check_sound, in_place, into, of};
 use crate::thread_searches::{having, ids, ids_for, saying};
 
@@ -207,8 +209,13 @@ pub async fn details_follow_copies_forks_snapshots_and_restores(h: Harness) {
     }
     desk.restore(&h.caller, &in_place("s")).await.unwrap();
     assert_eq!(shown(&h, "t").await, first);
+    desk.snapshots.fork(&h.caller, &forking("t", "forked", "1"), NEVER).await.unwrap();
+    assert_eq!(shown(&h, "forked").await, first);
+    h.put(Put::new("2").parent("1").sets("a", "2", "y")).await;
+    desk.snapshots.rewind(&h.caller, &rewinds::to("1"), NEVER).await.unwrap();
+    assert_eq!(shown(&h, "t").await, first, "a rewind keeps what was set");
     let found = ids(&h, &having(r#"{"n":1}"#)).await;
-    assert_eq!(found, ["anns", "from-head", "from-s", "shared", "t"]);
+    assert_eq!(found, ["anns", "forked", "from-head", "from-s", "shared", "t"]);
     // What a prune keeps may get another key.
     for id in ["2", "3", "4"] {
         h.put(Put::new(id).sets("a", id, "y")).await;

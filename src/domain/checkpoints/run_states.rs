@@ -36,7 +36,7 @@ const QUIET: Micros = 5_000_000;
 const EVERY: Duration = Duration::from_secs(2);
 const COUNTED_EVERY: Duration = Duration::from_secs(30);
 /// The gauge of stale threads goes up to here.
-const COUNTED_MAX: u64 = 100_000;
+pub const COUNTED_MAX: u64 = 100_000;
 /// Indexing has gone on by then.
 const INDEXED_AGAIN_AFTER: Duration = Duration::from_secs(5);
 /// How long a search derives states before it answers that they are still being derived: well within the time that clients wait.

@@ -230,6 +230,11 @@ pub trait Accessible: Send + Sync {
         self.begin_write().await
     }
 
+    /// As [`Self::begin_write_for`], for keys, revocations and signing secrets: never waits for a connection that data has.
+    async fn begin_rights_write(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        self.begin_write_for(tenant).await
+    }
+
     /// As [`Self::begin_write`], for what adds rows. It asks for room once nothing else writes: what asked before could take the room that
     /// was given up for deleting meanwhile.
     async fn begin_adding(&self) -> Result<Box<dyn Access + '_>> {

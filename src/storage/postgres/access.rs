@@ -123,6 +123,10 @@ impl Accessible for PostgresStorage {
         begin_on(self.pool.get_for(tenant).await?, "begin").await
     }
 
+    async fn begin_rights_write(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        begin_on(self.rights_writes.get_for(tenant).await?, "begin").await
+    }
+
     async fn read_rows(
         &self,
         tenant: &str,

@@ -53,6 +53,8 @@ use crate::storage::tokens::credentials::sweep_credentials;
 
 /// One for the poll of keys, one for a key that is looked up.
 const FIRST_CONNECTIONS: usize = 2;
+/// For tenants that make keys and revoke tokens at the same moment.
+const RIGHTS_CONNECTIONS: usize = 2;
 /// The tenant in the collation of every index on hot tables that is no primary key. A statement that asks for it in this form is
 /// planned by such an index, and no look-up by primary key is (`migrations/postgres/0026_index_choice.sql`).
 pub(in crate::storage) const TENANT_IN_INDEX: &str = "tenant collate \"POSIX\"";
@@ -67,6 +69,8 @@ pub struct PostgresStorage {
     pub(in crate::storage) searches: pool::SearchPool,
     /// For keys and readiness: without the keys nobody is let in, so they do not wait for data.
     pub(in crate::storage) first: pool::Pool,
+    /// For writes of keys, revocations and signing secrets.
+    pub(in crate::storage) rights_writes: pool::Pool,
     pub(in crate::storage) statements: batch_sql::Statements<batch_sql::Shape>,
     /// Commits to threads that this process knows.
     pub(in crate::storage) lean: Lean,
@@ -107,6 +111,7 @@ impl PostgresStorage {
             sessions: SessionMemory::default(),
             searches: pool::SearchPool::new(&servers, config.connections.max(4) / 2)?,
             first: pool::Pool::new(servers.clone(), FIRST_CONNECTIONS)?,
+            rights_writes: pool::Pool::new(servers.clone(), RIGHTS_CONNECTIONS)?,
             pool: pool::Pool::new(servers, config.connections.max(2))?,
             statements: batch_sql::Statements::of(batch_sql::assemble),
             lean: Lean::default(),
@@ -204,12 +209,14 @@ impl PostgresStorage {
         self.pool.close_idle();
         self.searches.close_idle();
         self.first.close_idle();
+        self.rights_writes.close_idle();
     }
 
     fn clear_pools(&self) {
         self.pool.clear();
         self.searches.clear();
         self.first.clear();
+        self.rights_writes.clear();
     }
 }
 
@@ -298,5 +305,6 @@ impl Engine for PostgresStorage {
         self.pool.close();
         self.searches.close();
         self.first.close();
+        self.rights_writes.close();
     }
 }

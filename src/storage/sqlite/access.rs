@@ -137,6 +137,12 @@ impl Accessible for SqliteStorage {
         Ok(Box::new(self.connections.begin_write_for(tenant).await?))
     }
 
+    async fn begin_rights_write(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        // A turn of its own: no tenant has a NUL in its name.
+        let turn = format!("{tenant}\0rights");
+        Ok(Box::new(self.connections.begin_write_for(&turn).await?))
+    }
+
     async fn remove_unreachable(&self, tenant: &str, thread_key: i64, scope_id: i64) -> Result<()> {
         self.collect(&Garbage { tenant: tenant.to_owned(), thread_key, scope_id }).await?;
         Ok(())

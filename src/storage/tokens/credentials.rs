@@ -83,7 +83,7 @@ impl<T: Accessible> CredentialStorage for T {
     ) -> Result<SigningSecret> {
         let tenant = fresh.tenant.as_str();
         let (column, master) = stored(self.masters(), fresh);
-        let mut access = self.begin_write().await?;
+        let mut access = self.begin_rights_write(tenant).await?;
         let binds = [
             tenant.into(),
             fresh.kid.as_str().into(),
@@ -106,7 +106,7 @@ impl<T: Accessible> CredentialStorage for T {
     }
 
     async fn delete_signing_secrets(&self, tenant: &str, act: &Act) -> Result<u64> {
-        let mut access = self.begin_write().await?;
+        let mut access = self.begin_rights_write(tenant).await?;
         let held = Held::lock(self, access.as_mut(), tenant).await?;
         let statement =
             "delete from signing_secrets where tenant = $1 returning kid, secret, created_at";
@@ -126,7 +126,7 @@ impl<T: Accessible> CredentialStorage for T {
         rows_max: u64,
         act: &Act,
     ) -> Result<bool> {
-        let mut access = self.begin_write().await?;
+        let mut access = self.begin_rights_write(&revocation.tenant).await?;
         let token_id = revocation.token_id.to_string();
         let chain = revocation.chain.map(|it| it.to_string()).unwrap_or_default();
         let limit = |max: u64| SqlValue::from(i64::try_from(max).unwrap_or(i64::MAX));

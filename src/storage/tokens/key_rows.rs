@@ -41,7 +41,7 @@ const SLICE_ROWS: i64 = 500;
 #[async_trait]
 impl<T: Accessible> KeyStorage for T {
     async fn create_key(&self, key: &Key, act: &Act) -> Result<()> {
-        let mut access = self.begin_write().await?;
+        let mut access = self.begin_rights_write(&key.tenant).await?;
         let mut mac = Vec::new();
         if let Some(mut held) = Held::lock(self, access.as_mut(), &key.tenant).await? {
             mac = key.mac(&held.rights).to_vec();
@@ -76,7 +76,7 @@ impl<T: Accessible> KeyStorage for T {
     }
 
     async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
-        let mut access = self.begin_write().await?;
+        let mut access = self.begin_rights_write(tenant).await?;
         let held = Held::lock(self, access.as_mut(), tenant).await?;
         let text = self.dialect().fill(REVOKE);
         let rows = access.rows(&text, &[tenant.into(), key_id.into()]).await?;

@@ -57,6 +57,41 @@ async fn keys_and_readiness_wait_for_no_reader_of_data() {
 }
 
 #[tokio::test]
+async fn keys_are_written_between_slices_and_before_what_their_tenant_has_waiting() {
+    use crate::domain::tenants::audit::{Act, ActKind};
+    use crate::domain::tokens::key::Key;
+    use crate::domain::tokens::storage::KeyStorage as _;
+    let folder = tempfile::tempdir().unwrap();
+    let storage = stored(&folder).await;
+    let slices = storage.connections.background().await;
+    let key = Key {
+        key_id: "key_1".into(),
+        tenant: "acme".into(),
+        subject: None,
+        hash: [1; 32],
+        created_at: 1,
+        revoked_at: None,
+    };
+    let act = Act::of_operator("acme", ActKind::KeyCreated, "", 1);
+    let order = SyncMutex::new(Vec::new());
+    let write = async |number: usize| {
+        storage.connections.begin_write_for("acme").await.unwrap().rollback().await.unwrap();
+        order.lock().unwrap().push(number);
+    };
+    let held = storage.connections.begin_write_for("acme").await.unwrap();
+    let flood = join_all((0..50).map(write));
+    let create = async {
+        let made = tokio::time::timeout(Duration::from_secs(5), storage.create_key(&key, &act));
+        made.await.expect("it waits for slices").unwrap();
+        order.lock().unwrap().push(usize::MAX);
+    };
+    tokio::join!(flood, create, async { held.rollback().await.unwrap() });
+    drop(slices);
+    let order = order.into_inner().unwrap();
+    assert!(order.iter().position(|it| *it == usize::MAX).unwrap() <= 2, "{order:?}");
+}
+
+#[tokio::test]
 async fn those_that_wait_for_the_writer_take_turns() {
     let folder = tempfile::tempdir().unwrap();
     let connections = opened(&folder).await;
