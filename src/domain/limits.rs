@@ -186,8 +186,8 @@ pub struct Limits {
     /// How deep `!(…)` is nested in `!(…)`, and how many of them it has.
     pub glob_negation_depth_max: u64,
     pub glob_negations_max: u64,
-    /// Instructions that it becomes, and characters that it has once its braces are written out, where they stand in brackets or parentheses.
-    pub glob_program_max: u64,
+    /// Characters for each byte of a pattern, once its braces are written out. Python needs that where they stand in brackets.
+    pub glob_written_out_per_byte_max: u64,
     /// Lines that one grep answers, and their bytes.
     pub grep_matches_max: u64,
     pub grep_bytes_max: u64,
@@ -361,7 +361,7 @@ pub const LIMITS: Limits = Limits {
     glob_depth_max: 32,
     glob_negation_depth_max: 2,
     glob_negations_max: 16,
-    glob_program_max: 65_536,
+    glob_written_out_per_byte_max: 32,
     grep_matches_max: 10_000,
     grep_bytes_max: 8 << 20,
     files_per_request_max: 1_000,

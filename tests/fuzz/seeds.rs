@@ -17,6 +17,10 @@ use crate::folder;
 
 const CHUNK_BYTES_MAX: usize = 8_192;
 
+/// The fuzzer found that it took seconds: each of the texts that its braces stand for had two groups `!(…)`.
+const TEXTS_OF_GROUPS: &str = "*!(*!(*a),{a,{a,{a,{a,{a,{a,,a{{a){,a,{a,{a,{a,{a,{a,{a,{a,{a,{a,{a,a{a,{a,a}}}(}}}}}}}u}\
+    a,{a,{a,{a,{a,{a,{a,{a,{a,{a,{a,a{a,{a,a}}}}}}}}}}a)b";
+
 pub fn write() {
     let secret = TenantSecret::new([7; 32]);
     let metadata = br#"{"source":"loop","step":4,"parents":{},"thread_id":"t-1"}"#;
@@ -113,6 +117,7 @@ fn decoders() {
 fn patterns() {
     let nested = |open: &str, close: &str, depth| open.repeat(depth) + "a" + &close.repeat(depth);
     let long = "a".repeat(100);
+    let texts_of_brackets = format!("*!(*!(*ab)a)a[{},{}b]a)b", nested("{a,", "}", 9), "{a,a}(}}");
     for (mode, name, pattern, path) in [
         (1, "stars-in-groups", "*(*(*(*(*(*(a))))))b", long.as_str()),
         (1, "negations", "*!(*!(*a)a)b", &long),
@@ -123,6 +128,12 @@ fn patterns() {
         (1, "directories", "{src,te?t}/**/{a,*.@(js|ts)}", "src/x/y/z.ts"),
         (0, "climbing", "**/{**/,}.*[[:alpha:]]\\*", ".a*"),
         (3, "names", "!*.md", "x/y.md"),
+        (1, "choices-in-groups", "!(*.{md,t{x,s}t})@({a,b}|c)", "x.yc"),
+        (1, "texts-of-groups", TEXTS_OF_GROUPS, &long),
+        (1, "texts-of-brackets", &texts_of_brackets, &long),
+        (0, "brackets", "x/[{a,b}{c..f}]*[!{a,]}]", "x/ab"),
+        (1, "brackets-behind-braces", &(nested("{,", "}", 31) + &"[".repeat(900)), "a"),
+        (0, "brackets-refused", &"[{a,b}]".repeat(9), "a"),
     ] {
         save("globs", name, &[&[mode], pattern.as_bytes(), &[0], path.as_bytes()].concat());
     }

@@ -10,6 +10,10 @@ use crate::domain::error::{Error, FileProblem, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::long_work::Stop;
 
+/// Instructions that a path meets at one character, for each byte of the pattern: one for each state of the text before it, and what Python's
+/// brackets around braces are written out to.
+pub const INSTRUCTIONS_PER_BYTE: u64 = 32;
+
 #[derive(Debug, Clone)]
 pub struct Glob {
     pub(super) program: Program,
@@ -19,6 +23,7 @@ pub struct Glob {
     /// JavaScript takes a path that is the pattern for a match.
     pub(super) literal: Option<String>,
     pub(super) dialect: Dialect,
+    pattern_bytes: usize,
 }
 
 /// What of a pattern can be too much.
@@ -29,7 +34,8 @@ pub(super) enum GlobLimit {
     Depth,
     NegationDepth,
     Negations,
-    Program,
+    /// So many characters for this pattern.
+    WrittenOut(u64),
 }
 
 impl GlobLimit {
@@ -40,7 +46,7 @@ impl GlobLimit {
             Self::Depth => LIMITS.glob_depth_max,
             Self::NegationDepth => LIMITS.glob_negation_depth_max,
             Self::Negations => LIMITS.glob_negations_max,
-            Self::Program => LIMITS.glob_program_max,
+            Self::WrittenOut(characters) => characters,
         }
     }
 
@@ -58,8 +64,10 @@ impl GlobLimit {
                 format!("groups !(…) of a glob pattern are nested at most {limit} deep")
             }
             Self::Negations => format!("a glob pattern has at most {limit} groups !(…)"),
-            Self::Program => {
-                format!("a glob pattern becomes at most {limit} instructions or characters")
+            Self::WrittenOut(_) => {
+                format!(
+                    "the patterns that braces in brackets make of this one have at most {limit} characters"
+                )
             }
         };
         Error::Glob { field, detail, limit }
@@ -98,12 +106,13 @@ impl Glob {
     /// at each of them.
     pub fn steps_max(&self, path_bytes: usize) -> u64 {
         let (size, length) = (self.program.size as u64, path_bytes as u64 + 2);
+        let size = size.min(INSTRUCTIONS_PER_BYTE * self.pattern_bytes.max(1) as u64);
         let starts = if self.program.has_negations { length } else { 1 };
         size.saturating_mul(length).saturating_mul(starts)
     }
 
     fn program(dialect: Dialect, pattern: &str) -> Result<Program, GlobLimit> {
-        Program::new(dialect, &glob_braces::read(dialect, pattern)?)
+        Program::new(dialect, &glob_braces::read(dialect, pattern)?, pattern.len())
     }
 
     fn python(field: &'static str, pattern: &str) -> Result<Self> {
@@ -132,6 +141,7 @@ impl Glob {
             is_negated: false,
             literal: None,
             dialect: Dialect::Python,
+            pattern_bytes: pattern.len(),
         })
     }
 
@@ -159,6 +169,7 @@ impl Glob {
             is_negated,
             literal: (!is_negated).then(|| pattern.to_owned()),
             dialect: Dialect::JavaScript,
+            pattern_bytes: pattern.len(),
         })
     }
 }

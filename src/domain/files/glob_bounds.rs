@@ -4,11 +4,16 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::super::glob_braces::{self, written_out};
+use super::super::glob_braces::{self, Piece, written_out};
+use super::super::glob_matcher::MATCHED_WORDS_MAX;
 use super::super::glob_name::{Group, Take, Unit, units};
+use super::super::glob_program::group;
 use super::*;
 
 const DIALECTS: [Dialect; 2] = [Dialect::Python, Dialect::JavaScript];
+
+/// Steps for each byte of a pattern, times the length of the path, squared.
+const STEPS_PER_BYTE: u64 = 128;
 
 #[test]
 fn a_path_takes_no_more_steps_than_the_pattern_allows() {
@@ -35,8 +40,28 @@ fn a_path_takes_no_more_steps_than_the_pattern_allows() {
         "{**/,*,a}".repeat(6) + "b",
         "@({a,b}|*)".repeat(9) + "c",
         "[a{b,]}".to_owned() + &"*[a-z]".repeat(100) + "0",
+        "**{1..999}".to_owned(),
+        "*{1..31}*{1..31}*b".to_owned(),
+        "*{,*,**,a*}{,**/,*/}{,*,**}{,a}{,*}{,/}".to_owned(),
+        "{,*{,*{,*{,*{,*{,*{,*{,*{,*{,*}}}}}}}}}}b".to_owned(),
+        "{,*,**,/,*/,**/}".repeat(3) + &nested("{,", "}", 3) + "b",
+        "[{a,b}]".repeat(5) + "*",
+        "*[{a,b}{c,*}]*[{a,b}]".to_owned(),
+        "*({a,b}{a,c})b".to_owned(),
+        "*!(*!(*{a,b}{a,c}{a,d}){a,b}{a,c}{a,d})b".to_owned(),
+        "*!(!(a)!(b)!(c)!(d))b".to_owned(),
+        "*!(*!(*ab)a)aa,{a,{a,,a}}}(}}aa{a,{a,{a,{a,{a,{a,{a,{a,{a,{a}(}}}}}}}}}a,{a,{a,{a,{a}}}}a)b"
+            .to_owned(),
+        "*!(*!(*a),".to_owned() + &nested("{a,", "}", 30) + &nested("{a,", "}a)b", 1),
     ];
-    let names = ["a".repeat(200), "a".repeat(1_024), "a/".repeat(512), "aab".repeat(300)];
+    let names = [
+        "a".repeat(20),
+        "a".repeat(200),
+        "a".repeat(1_024),
+        "a/".repeat(512),
+        "aab".repeat(300),
+        "12345".repeat(100),
+    ];
     for (dialect, pattern) in
         DIALECTS.into_iter().flat_map(|it| patterns.iter().map(move |p| (it, p)))
     {
@@ -47,7 +72,9 @@ fn a_path_takes_no_more_steps_than_the_pattern_allows() {
         };
         for name in &names {
             let (_, steps) = glob.matches_in(name);
-            let most = 4 * glob.steps_max(name.len());
+            let length = name.len() as u64 + 2;
+            let linear = STEPS_PER_BYTE * pattern.len() as u64 * length * length;
+            let most = linear.min(4 * glob.steps_max(name.len()));
             assert!(
                 steps <= most,
                 "{pattern:?} against {} characters: {steps} of {most}",
@@ -87,6 +114,27 @@ fn a_program_grows_as_its_pattern_and_not_as_what_braces_stand_for() {
 }
 
 #[test]
+fn braces_in_groups_are_no_more_than_their_bytes() {
+    for pattern in ["*({a,b}c)", "!({a,b}c)", "@(x{a,!(b)}c)"] {
+        let size = |count: usize| {
+            let braces = "{a,b}".repeat(count);
+            let pattern = pattern.replace('c', &braces);
+            Glob::of_listing(Dialect::JavaScript, &pattern).unwrap().program.size
+        };
+        assert_eq!(size(8) - size(7), size(2) - size(1), "{pattern}");
+    }
+}
+
+#[test]
+fn a_long_sequence_costs_a_name_few_steps() {
+    let steps = |pattern: &str| {
+        let glob = Glob::of_listing(Dialect::Python, pattern).unwrap();
+        glob.matches_in("x/12345.md").1
+    };
+    assert!(steps("**/*{1..999}.md") < 2 * steps("**/*{1..99}.md"));
+}
+
+#[test]
 fn what_is_too_much_is_refused_with_its_field_and_limit() {
     let refused = |dialect, pattern: &str| match Glob::of_listing(dialect, pattern) {
         Err(Error::Glob { field: "pattern", limit, .. }) => limit,
@@ -102,15 +150,25 @@ fn what_is_too_much_is_refused_with_its_field_and_limit() {
         assert_eq!(refused(dialect, &"{a,b}".repeat(10)), 1_000);
         assert!(Glob::of_listing(dialect, &nested("{a,", "}", 32)).is_ok());
         assert!(Glob::of_listing(dialect, &"x".repeat(1_024)).is_ok());
-        // Brackets around braces: each of 512 patterns alone, of 300 characters and of 30.
-        let spanning = |length| "[{a,b}]".repeat(9) + &"x".repeat(length);
-        assert_eq!(refused(dialect, &spanning(300)), 65_536);
-        assert!(Glob::of_listing(dialect, &spanning(30)).is_ok());
     }
+    // Python reads a bracket around braces in each of their texts: 32 texts of 15 characters, then 256 of 24.
+    let spanning = |count| "[{a,b}]".repeat(count);
+    assert!(Glob::of_listing(Dialect::Python, &spanning(5)).is_ok());
+    assert_eq!(refused(Dialect::Python, &spanning(8)), 32 * 56);
+    // One that does not close means itself.
+    assert!(Glob::of_listing(Dialect::Python, "{1..1000}[x").is_ok());
+    // In JavaScript the braces are characters of the class.
+    assert!(Glob::of_listing(Dialect::JavaScript, &spanning(8)).is_ok());
     let script = |pattern: &str| refused(Dialect::JavaScript, pattern);
     assert_eq!(script(&nested("@(", ")", 33)), 32);
     assert_eq!(script(&nested("!(", ")", 3)), 2);
     assert_eq!(script(&"!(a)".repeat(17)), 16);
+    assert_eq!(script(&("{".to_owned() + &"!(a),".repeat(17) + "b}")), 16);
+    assert_eq!(script("!({a,!({b,!(c)})})"), 2);
+    // They count in the pattern, however many texts its braces stand for.
+    assert!(
+        Glob::of_listing(Dialect::JavaScript, &("{a,b}".repeat(9) + &"!(a)".repeat(16))).is_ok()
+    );
     assert_eq!(refused(Dialect::Python, "{1..100000000000}"), 1_000);
     let field = match Glob::of_search(Dialect::JavaScript, &"x".repeat(1_025)) {
         Err(Error::Glob { field, .. }) => field,
@@ -129,13 +187,22 @@ fn a_match_whose_time_is_up_stops() {
     assert!(matcher.steps() < 200_000, "{}", matcher.steps());
 }
 
+#[test]
+fn what_is_remembered_of_bodies_is_bounded() {
+    let glob = Glob::of_listing(Dialect::JavaScript, "**/*!(!(a)!(b)c)/d").unwrap();
+    let stop = Stop::at(Instant::now() + Duration::from_hours(1));
+    let mut matcher = glob.matcher(&stop);
+    // More than a path has.
+    matcher.matches(&"abc/".repeat(2_000));
+    let words = matcher.matched_words();
+    assert!((MATCHED_WORDS_MAX / 2..=MATCHED_WORDS_MAX).contains(&words), "{words}");
+}
+
 /// What a pattern means, tried in every way: its texts one by one, parts of the path one by one.
 fn reference(dialect: Dialect, pattern: &str, path: &str) -> bool {
     let characters: Vec<char> = path.chars().collect();
     let parts: Vec<&[char]> = characters.split(|it| *it == '/').collect();
-    let pieces = glob_braces::read(dialect, pattern).unwrap();
-    written_out(&pieces, usize::MAX).unwrap().into_iter().any(|text| {
-        let units = units(dialect, &text, true).unwrap();
+    texts(dialect, pattern).iter().any(|units| {
         let names: Vec<&[Unit]> = units.split(|it| matches!(it, Unit::Slash)).collect();
         let is_kept = |at: usize| {
             let is_empty = names[at].is_empty() && at > 0 && at + 1 < names.len();
@@ -147,6 +214,31 @@ fn reference(dialect: Dialect, pattern: &str, path: &str) -> bool {
         let kept: Vec<&[Unit]> =
             (0..names.len()).filter(|at| is_kept(*at)).map(|at| names[at]).collect();
         holds(dialect, &kept, None, &parts)
+    })
+}
+
+/// Python reads each text that braces make; in JavaScript braces are choices, within groups too.
+fn texts(dialect: Dialect, pattern: &str) -> Vec<Vec<Unit>> {
+    let pieces = glob_braces::read(dialect, pattern).unwrap();
+    if dialect == Dialect::JavaScript {
+        return chosen(&pieces);
+    }
+    let texts = written_out(&pieces, usize::MAX).unwrap();
+    texts.iter().map(|it| units(dialect, it, true).unwrap()).collect()
+}
+
+fn chosen(pieces: &[Piece]) -> Vec<Vec<Unit>> {
+    let choices = |piece: &Piece| match piece {
+        Piece::Text(text) => vec![units(Dialect::JavaScript, text, true).unwrap()],
+        Piece::Choice(rows) => rows.iter().flat_map(|it| chosen(it)).collect(),
+        Piece::Group { kind, rows } => vec![vec![group(*kind, rows)]],
+    };
+    pieces.iter().fold(vec![Vec::new()], |made, piece| {
+        let choices = choices(piece);
+        let with = |begin: &Vec<Unit>| {
+            choices.iter().map(|it| [&begin[..], &it[..]].concat()).collect::<Vec<_>>()
+        };
+        made.iter().flat_map(with).collect()
     })
 }
 
@@ -210,7 +302,9 @@ fn takes(unit: &Unit, text: &[char]) -> bool {
     match unit {
         Unit::Take(take) => matches!(text, [one] if take.takes(*one)),
         Unit::Star => true,
-        Unit::Nothing | Unit::Slash => text.is_empty(),
+        Unit::Nothing => text.is_empty(),
+        Unit::Slash => false,
+        Unit::Choice(rows) => rows.iter().any(|it| matches_units(it, text)),
         Unit::Group(group) => takes_group(group, text),
     }
 }
@@ -236,6 +330,7 @@ fn pattern() -> impl Strategy<Value = String> {
         "a", "b", ".", "*", "**", "/", "/**/", "?", "[ab]", "[^a]", "[!a]", "[", "]", "{a,b}", "{",
         "}", ",", "{a*,", "{,a}", "{**/,}", "{/,a}", "{a,*}", "{1..3}", "{a..b}", "@(", "!(", "*(",
         "+(", "?(", "(", "|", ")", "!(a)", "*(a|b)", "@(a|", "\\", "\\*", "$", "!", "-",
+        "*({a,b})", "!({a,b})", "@(a{b,", "{@(a|b),", "[{a,b}]", "{a[,b]}", "[a{b,",
     ]);
     prop::collection::vec(piece, 0..8).prop_map(|it| it.concat())
 }

@@ -1,8 +1,12 @@
-//! Parses the braces of glob patterns, `{a,b}` and `{1..3}`, into a tree. A pattern stands for as many texts as its choices make together.
-//! These are written out only where a choice cannot be read alone.
+//! Parses the braces of glob patterns, `{a,b}` and `{1..3}`, and the groups of JavaScript, `@(a|b)`, into a tree. Choices stand in it where
+//! they stand in the pattern, and are not multiplied. Only a bracket of Python around braces needs each text of the pattern.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::dialect::Dialect;
 use super::glob::GlobLimit;
+use super::glob_name::class_at;
 use crate::domain::limits::LIMITS;
 
 /// A pattern is a row of these.
@@ -11,50 +15,230 @@ pub(super) enum Piece {
     Text(Vec<char>),
     /// One of several rows.
     Choice(Vec<Vec<Piece>>),
+    /// Of JavaScript only. `kind` is one of `@?*+!`.
+    Group {
+        kind: char,
+        rows: Vec<Vec<Piece>>,
+    },
 }
 
 /// The pieces of a pattern that stands for no more texts than are allowed.
 pub(super) fn read(dialect: Dialect, pattern: &str) -> Result<Vec<Piece>, GlobLimit> {
-    let characters: Vec<char> = pattern.chars().collect();
-    let pieces = pieces(dialect, &characters, 0)?;
+    let pattern: Vec<char> = pattern.chars().collect();
+    let spans = spans(dialect, &pattern);
+    let mut reading = Reading { dialect, pattern: &pattern, spans: &spans, negations: 0 };
+    let pieces = reading.row(0..pattern.len(), Depth::default())?;
     if count(&pieces) > LIMITS.glob_alternatives_max {
         return Err(GlobLimit::Alternatives);
     }
     Ok(pieces)
 }
 
-fn pieces(dialect: Dialect, pattern: &[char], depth: u64) -> Result<Vec<Piece>, GlobLimit> {
-    if depth > LIMITS.glob_depth_max {
-        return Err(GlobLimit::Depth);
+/// What begins at a character.
+#[derive(Clone, Copy, Default)]
+struct Span {
+    /// Behind the last character of the brace, class or group. 0: the character means itself.
+    end: usize,
+    /// The brace has a comma of its own.
+    is_choice: bool,
+}
+
+/// In JavaScript classes come first, then parentheses, then braces. In Python braces come before all else.
+fn spans(dialect: Dialect, pattern: &[char]) -> Vec<Span> {
+    let mut spans = vec![Span::default(); pattern.len()];
+    if dialect == Dialect::JavaScript {
+        close_groups(pattern, &mut spans);
     }
-    let (mut found, mut text, mut at) = (Vec::new(), Vec::new(), 0);
+    close_braces(pattern, &mut spans);
+    spans
+}
+
+fn close_groups(pattern: &[char], spans: &mut [Span]) {
+    let (mut open, mut at) = (Vec::new(), 0);
     while at < pattern.len() {
-        let is_variable = at > 0 && pattern[at - 1] == '$' && dialect == Dialect::Python;
-        let group = if pattern[at] == '{' && !is_variable { closing(pattern, at) } else { None };
-        let choices = match group {
-            Some(end) => choices(dialect, &pattern[at + 1..end], depth)?,
-            None => None,
-        };
-        if let (Some(end), Some(choices)) = (group, choices) {
-            if let [only] = choices.as_slice()
-                && let [Piece::Text(more)] = only.as_slice()
-            {
-                text.extend_from_slice(more);
-            } else {
-                found.push(Piece::Text(std::mem::take(&mut text)));
-                found.push(Piece::Choice(choices));
+        match pattern[at] {
+            '[' => {
+                if let Some((_, end)) = class_at(Dialect::JavaScript, pattern, at) {
+                    spans[at].end = end;
+                }
             }
-            at = end + 1;
-        } else {
-            let length = if pattern[at] == '\\' { 2 } else { 1 };
-            let end = (at + length).min(pattern.len());
-            text.extend_from_slice(&pattern[at..end]);
-            at = end;
+            '(' => open.push(at),
+            ')' => {
+                if let Some(first) = open.pop() {
+                    spans[first].end = at + 1;
+                }
+            }
+            _ => {}
         }
+        at = next(pattern, spans, at);
     }
-    found.push(Piece::Text(text));
-    found.retain(|it| !matches!(it, Piece::Text(text) if text.is_empty()));
-    Ok(found)
+}
+
+fn close_braces(pattern: &[char], spans: &mut [Span]) {
+    let (mut open, mut at) = (Vec::<usize>::new(), 0);
+    while at < pattern.len() {
+        let last = open.last().copied().filter(|it| pattern[*it] == '{');
+        match (pattern[at], last) {
+            ('{', _) => open.push(at),
+            ('(', _) if spans[at].end > 0 => open.push(at),
+            // A brace that a group opens and does not close means itself.
+            (')', _) => {
+                let group = open.iter().rposition(|it| spans[*it].end == at + 1);
+                open.truncate(group.unwrap_or(open.len()));
+            }
+            ('}', Some(first)) => {
+                spans[first].end = at + 1;
+                open.pop();
+            }
+            (',', Some(first)) => spans[first].is_choice = true,
+            _ => {}
+        }
+        at = next(pattern, spans, at);
+    }
+}
+
+/// Behind a class, an escaped character, or this character.
+fn next(pattern: &[char], spans: &[Span], at: usize) -> usize {
+    match pattern[at] {
+        '\\' => at + 2,
+        '[' if spans[at].end > 0 => spans[at].end,
+        _ => at + 1,
+    }
+}
+
+struct Reading<'a> {
+    dialect: Dialect,
+    pattern: &'a [char],
+    spans: &'a [Span],
+    /// Groups `!(…)` up to here.
+    negations: u64,
+}
+
+/// How many braces and groups, and how many `!(…)` of these, a row stands in.
+#[derive(Clone, Copy, Default)]
+struct Depth {
+    all: u64,
+    negations: u64,
+}
+
+impl Reading<'_> {
+    fn row(&mut self, inside: Range<usize>, depth: Depth) -> Result<Vec<Piece>, GlobLimit> {
+        for (count, limit) in [
+            (depth.all, GlobLimit::Depth),
+            (depth.negations, GlobLimit::NegationDepth),
+            (self.negations, GlobLimit::Negations),
+        ] {
+            if count > limit.bound() {
+                return Err(limit);
+            }
+        }
+        let (mut found, mut text, mut at) = (Vec::new(), Vec::new(), inside.start);
+        while at < inside.end {
+            if let Some((piece, end)) = self.piece(at, inside.end, depth)? {
+                found.push(Piece::Text(std::mem::take(&mut text)));
+                found.push(piece);
+                at = end;
+            } else {
+                let end = next(self.pattern, self.spans, at).min(inside.end);
+                text.extend_from_slice(&self.pattern[at..end]);
+                at = end;
+            }
+        }
+        found.push(Piece::Text(text));
+        found.retain(|it| !matches!(it, Piece::Text(text) if text.is_empty()));
+        Ok(found)
+    }
+
+    /// The choice or the group that begins here and ends before `to`, and where it ends.
+    fn piece(
+        &mut self,
+        at: usize,
+        to: usize,
+        depth: Depth,
+    ) -> Result<Option<(Piece, usize)>, GlobLimit> {
+        let (kind, open) = match (self.pattern[at], self.pattern.get(at + 1)) {
+            (kind @ ('@' | '?' | '*' | '+' | '!'), Some('(')) => (kind, at + 1),
+            ('(', _) => ('@', at),
+            ('{', _) => ('{', at),
+            _ => return Ok(None),
+        };
+        let end = self.spans[open].end;
+        if end == 0 || end > to {
+            return Ok(None);
+        }
+        let inside = open + 1..end - 1;
+        let depth =
+            Depth { all: depth.all + 1, negations: depth.negations + u64::from(kind == '!') };
+        self.negations += u64::from(kind == '!');
+        let is_variable = at > 0 && self.pattern[at - 1] == '$' && self.dialect == Dialect::Python;
+        let piece = match kind {
+            '{' if is_variable => None,
+            '{' if self.spans[open].is_choice => {
+                let separators = match self.dialect {
+                    Dialect::Python => &[','][..],
+                    Dialect::JavaScript => &[',', '|'],
+                };
+                Some(Piece::Choice(self.rows(inside, separators, depth)?))
+            }
+            '{' => self.sequence(inside)?.map(Piece::Choice),
+            kind => Some(Piece::Group { kind, rows: self.rows(inside, &['|'], depth)? }),
+        };
+        Ok(piece.map(|it| (it, end)))
+    }
+
+    fn rows(
+        &mut self,
+        inside: Range<usize>,
+        separators: &[char],
+        depth: Depth,
+    ) -> Result<Vec<Vec<Piece>>, GlobLimit> {
+        let (mut rows, mut from, mut at) = (Vec::new(), inside.start, inside.start);
+        while at < inside.end {
+            if separators.contains(&self.pattern[at]) {
+                rows.push(self.row(from..at, depth)?);
+                from = at + 1;
+            }
+            at = self.after(at);
+        }
+        rows.push(self.row(from..inside.end, depth)?);
+        Ok(rows)
+    }
+
+    /// What stands between two braces without a comma; None: it is no choice, and the braces mean themselves.
+    fn sequence(&self, inside: Range<usize>) -> Result<Option<Vec<Vec<Piece>>>, GlobLimit> {
+        let text: String = self.pattern[inside].iter().collect();
+        Ok(match self.dialect {
+            Dialect::Python => sequence(&text)?.map(|texts| {
+                let texts: Vec<&[char]> = texts.iter().map(Vec::as_slice).collect();
+                shared(&texts)
+            }),
+            Dialect::JavaScript => class(&text).map(|it| vec![vec![it]]),
+        })
+    }
+
+    /// Behind all that begins here.
+    fn after(&self, at: usize) -> usize {
+        let span = self.spans[at];
+        let is_whole = self.pattern[at] == '(' || span.is_choice;
+        if is_whole && span.end > 0 { span.end } else { next(self.pattern, self.spans, at) }
+    }
+}
+
+/// Rows for texts that share their beginnings: so a name meets few of a thousand numbers at each of its characters.
+fn shared(texts: &[&[char]]) -> Vec<Vec<Piece>> {
+    let mut rests = BTreeMap::<Option<char>, Vec<&[char]>>::new();
+    for text in texts {
+        let rest = text.get(1..).unwrap_or_default();
+        rests.entry(text.first().copied()).or_default().push(rest);
+    }
+    let row = |(first, rests): (Option<char>, Vec<&[char]>)| {
+        let Some(first) = first else { return Vec::new() };
+        match rests.as_slice() {
+            [rest] => vec![Piece::Text([&[first], *rest].concat())],
+            rests => vec![Piece::Text(vec![first]), Piece::Choice(shared(rests))],
+        }
+    };
+    rests.into_iter().map(row).collect()
 }
 
 /// How many texts the pieces stand for.
@@ -62,94 +246,35 @@ fn count(pieces: &[Piece]) -> u64 {
     let of = |piece: &Piece| match piece {
         Piece::Text(_) => 1,
         Piece::Choice(rows) => rows.iter().map(|it| count(it)).fold(0, u64::saturating_add),
+        Piece::Group { rows, .. } => rows.iter().map(|it| count(it)).fold(1, u64::saturating_mul),
     };
     pieces.iter().map(of).fold(1, u64::saturating_mul)
 }
 
-/// The texts that the pieces stand for, if they have so many characters together at most.
-pub(super) fn written_out(
-    pieces: &[Piece],
-    characters_max: usize,
-) -> Result<Vec<Vec<char>>, GlobLimit> {
+/// The texts that pieces without groups stand for; None: they have more characters together than that.
+pub(super) fn written_out(pieces: &[Piece], characters_max: usize) -> Option<Vec<Vec<char>>> {
     let mut made: Vec<Vec<char>> = vec![Vec::new()];
     for piece in pieces {
+        let mut endings = Vec::new();
         match piece {
-            Piece::Text(text) => made.iter_mut().for_each(|it| it.extend_from_slice(text)),
+            Piece::Text(text) => endings.push(text.clone()),
             Piece::Choice(rows) => {
-                let mut choices = Vec::new();
                 for row in rows {
-                    choices.extend(written_out(row, characters_max)?);
+                    endings.extend(written_out(row, characters_max)?);
                 }
-                let length = |all: &[Vec<char>]| all.iter().map(Vec::len).sum::<usize>();
-                let together = length(&made) * choices.len() + length(&choices) * made.len();
-                if together > characters_max {
-                    return Err(GlobLimit::Program);
-                }
-                let with = |begin: &Vec<char>| {
-                    choices.iter().map(|it| [&begin[..], &it[..]].concat()).collect::<Vec<_>>()
-                };
-                made = made.iter().flat_map(with).collect();
             }
+            Piece::Group { .. } => unreachable!("Python has no groups"),
         }
-        if made.iter().map(Vec::len).sum::<usize>() > characters_max {
-            return Err(GlobLimit::Program);
+        let length = |all: &[Vec<char>]| all.iter().map(Vec::len).sum::<usize>();
+        if length(&made) * endings.len() + length(&endings) * made.len() > characters_max {
+            return None;
         }
+        let with = |begin: &Vec<char>| {
+            endings.iter().map(|it| [&begin[..], &it[..]].concat()).collect::<Vec<_>>()
+        };
+        made = made.iter().flat_map(with).collect();
     }
-    Ok(made)
-}
-
-/// Where the brace that opens at `open` closes.
-fn closing(pattern: &[char], open: usize) -> Option<usize> {
-    let (mut depth, mut at) = (0, open);
-    while at < pattern.len() {
-        match pattern[at] {
-            '\\' => at += 1,
-            '{' => depth += 1,
-            '}' if depth == 1 => return Some(at),
-            '}' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// What stands between two braces; None: it is no choice, and the braces mean themselves.
-fn choices(
-    dialect: Dialect,
-    inner: &[char],
-    depth: u64,
-) -> Result<Option<Vec<Vec<Piece>>>, GlobLimit> {
-    let parts = split_at_commas(inner);
-    if parts.len() > 1 {
-        let rows = parts.into_iter().map(|it| pieces(dialect, it, depth + 1));
-        return rows.collect::<Result<_, _>>().map(Some);
-    }
-    let text: String = inner.iter().collect();
-    let texts = match dialect {
-        Dialect::Python => sequence(&text)?,
-        Dialect::JavaScript => class(&text),
-    };
-    Ok(texts.map(|all| all.into_iter().map(|it| vec![Piece::Text(it)]).collect()))
-}
-
-fn split_at_commas(inner: &[char]) -> Vec<&[char]> {
-    let (mut parts, mut depth, mut from, mut at) = (Vec::new(), 0_usize, 0, 0);
-    while at < inner.len() {
-        match inner[at] {
-            '\\' => at += 1,
-            '{' => depth += 1,
-            '}' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(&inner[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    parts.push(&inner[from.min(inner.len())..]);
-    parts
+    Some(made)
 }
 
 /// `1..3`, `01..10..2`, `a..c`, as shells have it.
@@ -206,9 +331,9 @@ fn letter(text: &str) -> Option<char> {
 }
 
 /// micromatch makes a class of the two ends.
-fn class(text: &str) -> Option<Vec<Vec<char>>> {
+fn class(text: &str) -> Option<Piece> {
     let (first, last) = text.split_once("..").filter(|it| !it.1.contains(".."))?;
     let mut ends = [first, last];
     ends.sort_unstable();
-    Some(vec![format!("[{}-{}]", ends[0], ends[1]).chars().collect()])
+    Some(Piece::Text(format!("[{}-{}]", ends[0], ends[1]).chars().collect()))
 }

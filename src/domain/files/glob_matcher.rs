@@ -13,6 +13,9 @@ use crate::domain::scheduling::long_work::Stop;
 /// How often the time is looked at.
 const STEPS: u64 = 32_768;
 
+/// Words of what is remembered of bodies in bodies: all of them in the longest path.
+pub(super) const MATCHED_WORDS_MAX: usize = 1 << 18;
+
 pub struct Matcher<'a> {
     glob: &'a Glob,
     stop: &'a Stop,
@@ -25,6 +28,7 @@ pub struct Matcher<'a> {
     levels: [Level; 3],
     /// What bodies in bodies match, by where they begin.
     matched: HashMap<(At, usize), Rc<Positions>>,
+    matched_words: usize,
 }
 
 #[derive(Default)]
@@ -70,6 +74,7 @@ impl<'a> Matcher<'a> {
             path: Path::default(),
             levels: [level(), inner(), inner()],
             matched: HashMap::new(),
+            matched_words: 0,
         }
     }
 
@@ -90,14 +95,24 @@ impl<'a> Matcher<'a> {
         self.steps
     }
 
+    #[cfg(test)]
+    pub(super) fn matched_words(&self) -> usize {
+        self.matched_words
+    }
+
     fn holds(&mut self, text: &str) -> bool {
         self.path.set(self.glob.dialect, text);
-        self.matched.clear();
+        self.forget_matched();
         let end = self.path.end();
         self.count(end);
         let mut found = Positions::none(end);
         self.run(0, self.glob.program.first, 0, end, &mut found);
         found.has(end)
+    }
+
+    fn forget_matched(&mut self) {
+        self.matched.clear();
+        self.matched_words = 0;
     }
 
     fn count(&mut self, steps: usize) {
@@ -126,7 +141,7 @@ impl<'a> Matcher<'a> {
                 looked_at += 1;
                 self.step(depth, instruction, at, &mut level, found);
             }
-            self.count(1);
+            self.count(1 + level.later.len());
             if self.is_stopped || (level.next.all.is_empty() && level.later.is_empty()) {
                 break;
             }
@@ -207,6 +222,10 @@ impl<'a> Matcher<'a> {
             self.run(depth + 1, body, position, end, &mut found);
             let found = Rc::new(found);
             if depth > 0 {
+                if self.matched_words + found.0.len() > MATCHED_WORDS_MAX {
+                    self.forget_matched();
+                }
+                self.matched_words += found.0.len();
                 self.matched.insert((body, position), Rc::clone(&found));
             }
             found

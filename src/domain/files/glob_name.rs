@@ -1,7 +1,6 @@
-//! Parses the names of a glob pattern: text, `*`, `?`, `[…]` and, in JavaScript, groups such as `@(a|b)`; and the slashes between names.
+//! Parses the names of a glob pattern: text, `*`, `?` and `[…]`; and the slashes between names.
 
 use super::dialect::Dialect;
-use super::glob::GlobLimit;
 
 /// A pattern without braces is a row of these.
 #[derive(Debug, Clone)]
@@ -11,6 +10,8 @@ pub(super) enum Unit {
     Star,
     Take(Take),
     Group(Group),
+    /// Within a group: one of several rows.
+    Choice(Vec<Vec<Unit>>),
     /// A backslash that means nothing; two stars before it are no `**`.
     Nothing,
 }
@@ -37,14 +38,6 @@ pub(super) struct Group {
 
 type Kind = fn(&char) -> bool;
 
-/// Why a text was not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unread {
-    /// What it means depends on what follows: a bracket or a parenthesis is open at its end.
-    Open,
-    Limit(GlobLimit),
-}
-
 impl Take {
     pub(super) fn takes(&self, character: char) -> bool {
         match self {
@@ -60,164 +53,48 @@ impl Take {
     }
 }
 
-/// The units of a text. `is_whole`: nothing stands before or behind it; else it may have no parentheses, whose extent others decide.
-pub(super) fn units(dialect: Dialect, text: &[char], is_whole: bool) -> Result<Vec<Unit>, Unread> {
-    let parts = split(dialect, text, is_whole)?;
-    let (mut found, count) = (Vec::new(), parts.len());
-    let mut reading = Reading { dialect, negations: 0 };
-    for (at, part) in parts.into_iter().enumerate() {
-        if at > 0 {
-            found.push(Unit::Slash);
-        }
-        let is_open = !is_whole && at + 1 == count;
-        found.append(&mut reading.part(&part, is_open, Depth::default())?);
-    }
-    Ok(found)
-}
-
-/// At slashes that stand, in JavaScript, neither in brackets nor in parentheses.
-fn split(dialect: Dialect, text: &[char], is_whole: bool) -> Result<Vec<Vec<char>>, Unread> {
-    let (mut parts, mut part, mut depth, mut at) = (Vec::new(), Vec::new(), 0_usize, 0);
+/// The units of a text without braces and groups. None: a bracket of Python is open at its end, so what it means depends on what follows.
+/// `is_last`: nothing follows.
+pub(super) fn units(dialect: Dialect, text: &[char], is_last: bool) -> Option<Vec<Unit>> {
+    let (mut found, mut at) = (Vec::new(), 0);
     while at < text.len() {
-        let end = match text[at] {
-            '/' if depth == 0 => {
-                parts.push(std::mem::take(&mut part));
-                at += 1;
-                continue;
-            }
+        let rest = &text[at..];
+        let (unit, length) = match rest {
             // The slash counts, and the backslash does not.
-            '\\' if text.get(at + 1) == Some(&'/') => {
-                at += 1;
-                continue;
-            }
-            '\\' => (at + 2).min(text.len()),
-            '[' if dialect == Dialect::JavaScript => match class_at(dialect, text, at) {
-                Some((_, end)) => end,
-                None if is_whole => at + 1,
-                None => return Err(Unread::Open),
-            },
-            '(' if dialect == Dialect::JavaScript => {
-                if !is_whole {
-                    return Err(Unread::Open);
-                }
-                depth += 1;
-                at + 1
-            }
-            ')' => {
-                depth = depth.saturating_sub(1);
-                at + 1
-            }
-            _ => at + 1,
-        };
-        part.extend_from_slice(&text[at..end]);
-        at = end;
-    }
-    parts.push(part);
-    Ok(parts)
-}
-
-struct Reading {
-    dialect: Dialect,
-    negations: u64,
-}
-
-/// How many groups, and how many `!(…)` of these, a text stands in.
-#[derive(Clone, Copy, Default)]
-struct Depth {
-    groups: u64,
-    negations: u64,
-}
-
-impl Reading {
-    fn part(&mut self, text: &[char], is_open: bool, depth: Depth) -> Result<Vec<Unit>, Unread> {
-        let (mut found, mut at) = (Vec::new(), 0);
-        while at < text.len() {
-            if self.dialect == Dialect::JavaScript
-                && let Some(group) = group_at(text, at)
-            {
-                found.push(self.group(text, &group, depth)?);
-                at = group.end;
-                continue;
-            }
-            match text[at] {
-                '\\' if at + 1 < text.len() => {
-                    found.push(Unit::Take(Take::Char(text[at + 1])));
-                    at += 1;
-                }
-                '\\' if self.dialect == Dialect::Python => found.push(Unit::Nothing),
-                '*' => found.push(Unit::Star),
-                '?' => found.push(Unit::Take(Take::Any)),
-                '[' => match class_at(self.dialect, text, at) {
-                    Some((class, end)) => {
-                        found.push(Unit::Take(class));
-                        at = end - 1;
+            ['\\', '/', ..] => (Unit::Slash, 2),
+            ['\\', escaped, ..] => (Unit::Take(Take::Char(*escaped)), 2),
+            ['\\'] if dialect == Dialect::Python => (Unit::Nothing, 1),
+            ['/', ..] => (Unit::Slash, 1),
+            ['*', ..] => (Unit::Star, 1),
+            ['?', ..] => (Unit::Take(Take::Any), 1),
+            ['[', ..] => {
+                // A slash ends a name of Python, in brackets too.
+                let slash = rest.iter().position(|it| *it == '/');
+                let slash = slash.filter(|_| dialect == Dialect::Python);
+                match class_at(dialect, &rest[..slash.unwrap_or(rest.len())], 0) {
+                    Some((class, length)) => (Unit::Take(class), length),
+                    None if dialect == Dialect::Python && slash.is_none() && !is_last => {
+                        return None;
                     }
-                    None if is_open => return Err(Unread::Open),
-                    None => found.push(Unit::Take(Take::Char('['))),
-                },
-                other => found.push(Unit::Take(Take::Char(other))),
+                    None => (Unit::Take(Take::Char('[')), 1),
+                }
             }
-            at += 1;
-        }
-        Ok(found)
+            [other, ..] => (Unit::Take(Take::Char(*other)), 1),
+            [] => break,
+        };
+        found.push(unit);
+        at += length;
     }
-
-    fn group(&mut self, text: &[char], at: &GroupAt, depth: Depth) -> Result<Unit, Unread> {
-        let is_negation = at.kind == '!';
-        self.negations += u64::from(is_negation);
-        let depth =
-            Depth { groups: depth.groups + 1, negations: depth.negations + u64::from(is_negation) };
-        for (count, limit) in [
-            (depth.groups, GlobLimit::Depth),
-            (depth.negations, GlobLimit::NegationDepth),
-            (self.negations, GlobLimit::Negations),
-        ] {
-            if count > limit.bound() {
-                return Err(Unread::Limit(limit));
-            }
-        }
-        let ends = at.bars.iter().copied().chain([at.end - 1]);
-        let starts = [at.open].into_iter().chain(at.bars.iter().copied());
-        let choices =
-            starts.zip(ends).map(|(from, to)| self.part(&text[from + 1..to], false, depth));
-        Ok(Unit::Group(Group { kind: at.kind, choices: choices.collect::<Result<_, _>>()? }))
-    }
-}
-
-/// Where the parts of a group are.
-struct GroupAt {
-    kind: char,
-    open: usize,
-    bars: Vec<usize>,
-    /// Behind its last parenthesis.
-    end: usize,
-}
-
-/// `@(a|b)`, or `(a|b)`, which is the same.
-fn group_at(text: &[char], at: usize) -> Option<GroupAt> {
-    let (kind, open) = match (text[at], text.get(at + 1)) {
-        ('(', _) => ('@', at),
-        (kind @ ('@' | '?' | '*' | '+' | '!'), Some('(')) => (kind, at + 1),
-        _ => return None,
-    };
-    let (mut depth, mut end, mut bars) = (0_usize, open, Vec::new());
-    while end < text.len() {
-        match text[end] {
-            '\\' => end += 1,
-            '(' => depth += 1,
-            '|' if depth == 1 => bars.push(end),
-            ')' if depth == 1 => return Some(GroupAt { kind, open, bars, end: end + 1 }),
-            ')' => depth -= 1,
-            _ => {}
-        }
-        end += 1;
-    }
-    None
+    Some(found)
 }
 
 /// `[a-z]`, and where it ends; None: the bracket means itself.
 pub(super) fn class_at(dialect: Dialect, pattern: &[char], at: usize) -> Option<(Take, usize)> {
     let mut next = at + 1;
+    // Many brackets that do not close cost one look each.
+    if !pattern[next..].contains(&']') {
+        return None;
+    }
     let is_negated = match dialect {
         Dialect::Python => matches!(pattern.get(next), Some('!' | '^')),
         Dialect::JavaScript => pattern.get(next) == Some(&'^'),
@@ -254,10 +131,13 @@ pub(super) fn class_at(dialect: Dialect, pattern: &[char], at: usize) -> Option<
 
 /// `[:alpha:]` and its like.
 fn kind_at(rest: &[char]) -> Option<(Kind, usize)> {
-    let text: String = rest.iter().take(12).collect();
-    let name = text.strip_prefix("[:")?;
-    let name = &name[..name.find(":]")?];
-    let kind: Kind = match name {
+    let ['[', ':', rest @ ..] = rest else { return None };
+    let length = rest.iter().take(10).position(|it| *it == ':')?;
+    if rest.get(length + 1) != Some(&']') {
+        return None;
+    }
+    let name: String = rest[..length].iter().collect();
+    let kind: Kind = match name.as_str() {
         "alnum" => char::is_ascii_alphanumeric,
         "alpha" => char::is_ascii_alphabetic,
         "ascii" => char::is_ascii,

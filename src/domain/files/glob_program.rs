@@ -1,12 +1,13 @@
 //! Compiles a glob pattern into one flat program. It has instructions for each place of the pattern times the states of the text before it,
-//! which are few. So the choices of braces stand side by side and are never multiplied.
+//! which are few. So the choices of braces stand side by side and are not multiplied.
 
 use std::collections::HashMap;
 
 use super::dialect::Dialect;
 use super::glob::GlobLimit;
 use super::glob_braces::{Piece, written_out};
-use super::glob_name::{Group, Take, Unit, Unread, units};
+use super::glob_name::{Group, Take, Unit, units};
+use crate::domain::limits::LIMITS;
 
 /// Where an instruction stands in its program.
 pub(super) type At = usize;
@@ -92,29 +93,31 @@ enum Name {
 }
 
 impl Program {
-    pub(super) fn new(dialect: Dialect, pieces: &[Piece]) -> Result<Self, GlobLimit> {
+    pub(super) fn new(
+        dialect: Dialect,
+        pieces: &[Piece],
+        pattern_bytes: usize,
+    ) -> Result<Self, GlobLimit> {
         let mut places = Places { dialect, all: vec![PatternStep::End] };
-        let is_whole = matches!(pieces, [] | [Piece::Text(_)]);
-        let first = match places.row(pieces, 0, is_whole) {
-            Ok(first) => first,
-            Err(Unread::Limit(limit)) => return Err(limit),
-            Err(Unread::Open) => {
-                places.all.truncate(1);
-                places.written_out(pieces)?
-            }
+        let first = match places.row(pieces, END) {
+            Some(first) => first,
+            None => places.written_out(pieces, pattern_bytes)?,
         };
         let compiler = Compiler {
             dialect,
             places: &places.all,
             instructions: Vec::new(),
             known: HashMap::new(),
+            shared: HashMap::new(),
             open: Vec::new(),
-            size: 0,
             has_negations: false,
         };
-        compiler.run(first)
+        Ok(compiler.run(first))
     }
 }
+
+/// The place of [`PatternStep::End`].
+const END: usize = 0;
 
 struct Places {
     dialect: Dialect,
@@ -122,33 +125,37 @@ struct Places {
 }
 
 impl Places {
-    /// The place of a row that goes on at `next`.
-    fn row(&mut self, pieces: &[Piece], next: usize, is_whole: bool) -> Result<usize, Unread> {
+    /// The place of a row that goes on at `next`. None: a bracket of Python has braces in it.
+    fn row(&mut self, pieces: &[Piece], next: usize) -> Option<usize> {
         pieces.iter().rev().try_fold(next, |next, piece| match piece {
-            Piece::Text(text) => self.text(text, next, is_whole),
+            Piece::Text(text) => self.text(text, next),
             Piece::Choice(rows) => {
-                let rows = rows.iter().map(|it| self.row(it, next, false));
-                let rows = rows.collect::<Result<Vec<_>, _>>()?;
-                Ok(self.add(PatternStep::Choice(rows)))
+                let rows = rows.iter().map(|it| self.row(it, next));
+                let rows = rows.collect::<Option<Vec<_>>>()?;
+                Some(self.add(PatternStep::Choice(rows)))
             }
+            Piece::Group { kind, rows } => Some(self.unit(group(*kind, rows), next)),
         })
     }
 
-    fn text(&mut self, text: &[char], next: usize, is_whole: bool) -> Result<usize, Unread> {
-        let units = units(self.dialect, text, is_whole)?;
-        Ok(units.into_iter().rev().fold(next, |next, it| self.add(PatternStep::Unit(it, next))))
+    fn text(&mut self, text: &[char], next: usize) -> Option<usize> {
+        let units = units(self.dialect, text, next == END)?;
+        Some(units.into_iter().rev().fold(next, |next, it| self.unit(it, next)))
     }
 
-    /// The same of a pattern that has brackets or parentheses around braces: each of its texts alone.
-    fn written_out(&mut self, pieces: &[Piece]) -> Result<usize, GlobLimit> {
-        let most = usize::try_from(GlobLimit::Program.bound()).unwrap_or(usize::MAX);
-        let texts = written_out(pieces, most)?;
-        let places = texts.iter().map(|it| match self.text(it, 0, true) {
-            Ok(place) => Ok(place),
-            Err(Unread::Limit(limit)) => Err(limit),
-            Err(Unread::Open) => unreachable!("a whole text is read as it is"),
-        });
-        let places = places.collect::<Result<Vec<_>, _>>()?;
+    fn unit(&mut self, unit: Unit, next: usize) -> usize {
+        self.add(PatternStep::Unit(unit, next))
+    }
+
+    /// The same of a pattern with braces in brackets, which it has in Python: each of its texts alone.
+    fn written_out(&mut self, pieces: &[Piece], pattern_bytes: usize) -> Result<usize, GlobLimit> {
+        let most = LIMITS.glob_written_out_per_byte_max.saturating_mul(pattern_bytes as u64);
+        let texts = written_out(pieces, usize::try_from(most).unwrap_or(usize::MAX))
+            .ok_or(GlobLimit::WrittenOut(most))?;
+        self.all.truncate(END + 1);
+        let places = texts.iter().map(|it| self.text(it, END));
+        let places: Option<Vec<usize>> = places.collect();
+        let places = places.expect("a text is read as it is where nothing follows");
         Ok(self.add(PatternStep::Choice(places)))
     }
 
@@ -158,28 +165,45 @@ impl Places {
     }
 }
 
+pub(super) fn group(kind: char, rows: &[Vec<Piece>]) -> Unit {
+    Unit::Group(Group { kind, choices: rows_in_group(rows) })
+}
+
+fn rows_in_group(rows: &[Vec<Piece>]) -> Vec<Vec<Unit>> {
+    let units = |piece: &Piece| match piece {
+        Piece::Text(text) => units(Dialect::JavaScript, text, true).unwrap_or_default(),
+        Piece::Choice(rows) => vec![Unit::Choice(rows_in_group(rows))],
+        Piece::Group { kind, rows } => vec![group(*kind, rows)],
+    };
+    rows.iter().map(|row| row.iter().flat_map(units).collect()).collect()
+}
+
+/// Inside of a part nothing counts but how it ends.
+fn within(part: Part) -> Before {
+    Before { part, name: Name::None, is_deep: false }
+}
+
 struct Compiler<'a> {
     dialect: Dialect,
     places: &'a [PatternStep],
     instructions: Vec<Instruction>,
     known: HashMap<(usize, Before), At>,
+    /// What of a place is the same whatever is before it.
+    shared: HashMap<usize, At>,
     /// What is known, and not yet made.
     open: Vec<(usize, Before, At)>,
-    size: usize,
     has_negations: bool,
 }
 
 impl Compiler<'_> {
-    fn run(mut self, first: usize) -> Result<Program, GlobLimit> {
+    fn run(mut self, first: usize) -> Program {
         let first = self.at(first, Before { part: Part::Empty, name: Name::None, is_deep: false });
         while let Some((place, before, at)) = self.open.pop() {
-            if self.size as u64 > GlobLimit::Program.bound() {
-                return Err(GlobLimit::Program);
-            }
             self.make(place, before, at);
         }
-        let Self { instructions, size, has_negations, .. } = self;
-        Ok(Program { instructions, first, size, has_negations })
+        let Self { instructions, has_negations, .. } = self;
+        let size = instructions.iter().map(|it| 1 + parts_of(&it.does)).sum();
+        Program { instructions, first, size, has_negations }
     }
 
     fn at(&mut self, place: usize, before: Before) -> At {
@@ -193,7 +217,6 @@ impl Compiler<'_> {
     }
 
     fn add(&mut self, does: Does, next: At) -> At {
-        self.size += 1 + parts_of(&does);
         self.instructions.push(Instruction { does, next });
         self.instructions.len() - 1
     }
@@ -205,16 +228,14 @@ impl Compiler<'_> {
                 let rows: Vec<At> = rows.iter().map(|it| self.at(*it, before)).collect();
                 self.add(Does::Split(rows), 0)
             }
-            PatternStep::Unit(unit, next) => self.unit(unit, *next, before),
+            PatternStep::Unit(unit, next) => self.unit((place, unit), *next, before),
             PatternStep::End => self.end(before),
         };
         self.instructions[at].next = next;
     }
 
-    fn unit(&mut self, unit: &Unit, next: usize, before: Before) -> At {
+    fn unit(&mut self, (place, unit): (usize, &Unit), next: usize, before: Before) -> At {
         let part = before.part;
-        // Inside of a part nothing counts but how it ends.
-        let within = |part| Before { part, name: Name::None, is_deep: false };
         match unit {
             Unit::Slash => self.slash(next, before),
             Unit::Star => match part {
@@ -237,15 +258,17 @@ impl Compiler<'_> {
                 }
                 _ => self.at(next, before),
             },
-            Unit::Take(take) => {
-                let next = self.at(next, within(Part::EndsOtherwise));
-                let next = self.add(Does::Take(take.clone()), next);
-                self.begin(before, !matches!(take, Take::Char(_)), next)
-            }
-            Unit::Group(group) => {
-                let next = self.at(next, within(Part::EndsOtherwise));
-                let next = self.group(group, next);
-                self.begin(before, true, next)
+            Unit::Take(_) | Unit::Group(_) | Unit::Choice(_) => {
+                let first = match self.shared.get(&place) {
+                    Some(first) => *first,
+                    None => {
+                        let next = self.at(next, within(Part::EndsOtherwise));
+                        let first = self.unit_of_name(unit, next);
+                        self.shared.insert(place, first);
+                        first
+                    }
+                };
+                self.begin(before, !matches!(unit, Unit::Take(Take::Char(_))), first)
             }
         }
     }
@@ -297,30 +320,48 @@ impl Compiler<'_> {
         deep
     }
 
-    /// Groups are nested no deeper than is allowed.
-    fn group(&mut self, group: &Group, next: At) -> At {
-        let once = |this: &mut Self, next: At| {
-            group.choices.iter().map(|it| this.inner(it, next)).collect::<Vec<At>>()
+    /// Calls itself for groups and choices, which are nested no deeper than is allowed.
+    fn unit_of_name(&mut self, unit: &Unit, next: At) -> At {
+        match unit {
+            Unit::Star => self.add(Does::Star, next),
+            Unit::Take(take) => self.add(Does::Take(take.clone()), next),
+            Unit::Group(group) => self.group(group, next),
+            Unit::Choice(rows) => {
+                let rows = self.rows(rows, next);
+                self.split(rows)
+            }
+            Unit::Nothing => next,
+            // No name has it.
+            Unit::Slash => self.add(Does::Take(Take::Char('/')), next),
+        }
+    }
+
+    fn rows(&mut self, rows: &[Vec<Unit>], next: At) -> Vec<At> {
+        let mut row = |units: &Vec<Unit>| {
+            units.iter().rev().fold(next, |next, unit| self.unit_of_name(unit, next))
         };
+        rows.iter().map(&mut row).collect()
+    }
+
+    fn group(&mut self, group: &Group, next: At) -> At {
         match group.kind {
             '*' | '+' => {
-                let again = self.add(Does::Split(Vec::new()), 0);
-                let mut rows = once(self, again);
+                let again = self.split(Vec::new());
+                let mut rows = self.rows(&group.choices, again);
                 let first = if group.kind == '+' { self.split(rows.clone()) } else { again };
                 rows.push(next);
-                self.size += rows.len();
                 self.instructions[again].does = Does::Split(rows);
                 first
             }
             '!' => {
                 self.has_negations = true;
                 let found = self.add(Does::Found, 0);
-                let rows = once(self, found);
+                let rows = self.rows(&group.choices, found);
                 let body = self.split(rows);
                 self.add(Does::Not { body }, next)
             }
             kind => {
-                let mut rows = once(self, next);
+                let mut rows = self.rows(&group.choices, next);
                 rows.extend((kind == '?').then_some(next));
                 self.split(rows)
             }
@@ -329,15 +370,6 @@ impl Compiler<'_> {
 
     fn split(&mut self, rows: Vec<At>) -> At {
         self.add(Does::Split(rows), 0)
-    }
-
-    fn inner(&mut self, units: &[Unit], next: At) -> At {
-        units.iter().rev().fold(next, |next, unit| match unit {
-            Unit::Star => self.add(Does::Star, next),
-            Unit::Take(take) => self.add(Does::Take(take.clone()), next),
-            Unit::Group(group) => self.group(group, next),
-            Unit::Slash | Unit::Nothing => next,
-        })
     }
 }
 

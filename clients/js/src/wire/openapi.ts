@@ -3978,9 +3978,9 @@ export interface components {
             glob_negations_max: number;
             /**
              * Format: int64
-             * @description Instructions that it becomes, and characters that it has once its braces are written out, where they stand in brackets or parentheses.
+             * @description Characters for each byte of a pattern, once its braces are written out. Python needs that where they stand in brackets.
              */
-            glob_program_max: number;
+            glob_written_out_per_byte_max: number;
             /**
              * Format: int64
              * @description Grants of a kind in one token, and labels in one of them.
