@@ -129,6 +129,15 @@ impl ItemStorage for Memory {
         Ok(addresses.iter().map(get).collect())
     }
 
+    async fn get_first_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>> {
+        self.get_items(caller, addresses, None, now).await
+    }
+
     async fn search_items(
         &self,
         caller: &Caller,

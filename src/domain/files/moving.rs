@@ -263,8 +263,11 @@ impl Files {
         }
         let addresses: Vec<Address> = keys.iter().map(|it| asking.address(&it.0)).collect();
         let (mut sources, mut bytes) = (Vec::with_capacity(keys.len()), 0);
-        for part in addresses.chunks(OPENED_MAX) {
-            let found = self.storage.get_items(asking.caller, part, None, self.now()).await?;
+        let mut rest = addresses.as_slice();
+        while !rest.is_empty() {
+            let part = &rest[..rest.len().min(OPENED_MAX)];
+            let found = self.storage.get_first_items(asking.caller, part, self.now()).await?;
+            rest = &rest[found.len()..];
             for item in found.into_iter().flatten() {
                 bytes += text_of(&item)?.len();
                 sources.push(source(item)?);

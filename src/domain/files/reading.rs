@@ -91,16 +91,19 @@ impl Files {
         let addresses: Vec<_> = paths.iter().map(|it| asking.address(it)).collect();
         let mut results = Vec::with_capacity(paths.len());
         let mut bytes = 0;
-        for part in addresses.chunks(OPENED_MAX) {
+        let mut rest = addresses.as_slice();
+        while !rest.is_empty() {
             if bytes >= count(LIMITS.files_bytes_max) {
-                results.extend(part.iter().map(|_| Err(too_large_for_batch())));
-                continue;
+                results.extend(rest.iter().map(|_| Err(too_large_for_batch())));
+                break;
             }
+            let part = &rest[..rest.len().min(OPENED_MAX)];
             let found = if readable {
-                self.storage.get_items(asking.caller, part, None, self.now()).await?
+                self.storage.get_first_items(asking.caller, part, self.now()).await?
             } else {
                 part.iter().map(|_| None).collect()
             };
+            rest = &rest[found.len()..];
             for (address, item) in part.iter().zip(found) {
                 let result = downloaded(asking.dialect, &address.key, item);
                 let length = result.as_ref().map_or(0, |it| it.bytes.len());

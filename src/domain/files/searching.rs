@@ -19,7 +19,7 @@ use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::long_work::Stop;
 use crate::domain::store::file_head::Form;
-use crate::domain::store::item::Key;
+use crate::domain::store::item::{Item, Key};
 use crate::domain::tokens::grants::Action;
 
 /// Contents that are fetched at one time.
@@ -172,8 +172,35 @@ impl Files {
         if missing.is_empty() {
             return Ok(found);
         }
-        let addresses: Vec<_> = missing.iter().map(|at| asking.address(&rows[*at].key)).collect();
-        let items = self.storage.get_items(asking.caller, &addresses, None, self.now()).await?;
+        let mut rest = missing.as_slice();
+        while !rest.is_empty() {
+            let addresses = rest.iter().map(|at| asking.address(&rows[*at].key));
+            let addresses: Vec<_> = addresses.take(FETCHED_FILES).collect();
+            // A value has more than the content where somebody put more into it.
+            let items = self.storage.get_first_items(asking.caller, &addresses, self.now()).await?;
+            let (read, further) = rest.split_at(items.len());
+            rest = further;
+            let opened = self.open_contents(asking, items, ends).await?;
+            let mut learnt = Vec::with_capacity(read.len());
+            for (at, opened) in read.iter().zip(opened) {
+                let Some((version, content)) = opened else { continue };
+                if let Some(content) = content.as_ref().filter(|_| version == rows[*at].version) {
+                    learnt.push((rows[*at].digest.clone(), Arc::clone(content)));
+                }
+                found[*at] = content;
+            }
+            self.memory.add(&scope, learnt);
+        }
+        Ok(found)
+    }
+
+    /// Versions and texts of some items. None: it has gone.
+    async fn open_contents(
+        &self,
+        asking: FileCall<'_>,
+        items: Vec<Option<Item>>,
+        ends: Instant,
+    ) -> Result<Vec<Option<OpenedText>>> {
         let read = items.into_iter().map(|it| it.and_then(|it| Some((it.version, it.value?))));
         let read: Vec<_> = read.collect();
         let bytes = read.iter().flatten().map(|(_, text)| text.len()).sum::<usize>();
@@ -185,24 +212,17 @@ impl Files {
             };
             read.into_iter().map(|it| it.map(opened).transpose()).collect::<Result<Vec<_>>>()
         };
-        let opened = if bytes > BYTES_AT_ONCE {
+        if bytes > BYTES_AT_ONCE {
             // A portion is small; it is opened whole, whenever its turn comes.
-            self.long.run(&asking.caller.tenant, ends + OPENING_MAX, open).await??
+            self.long.run(&asking.caller.tenant, ends + OPENING_MAX, open).await?
         } else {
-            open(&Stop::at(ends))?
-        };
-        let mut learnt = Vec::with_capacity(missing.len());
-        for (at, opened) in missing.into_iter().zip(opened) {
-            let Some((version, content)) = opened else { continue };
-            if let Some(content) = content.as_ref().filter(|_| version == rows[at].version) {
-                learnt.push((rows[at].digest.clone(), Arc::clone(content)));
-            }
-            found[at] = content;
+            open(&Stop::at(ends))
         }
-        self.memory.add(&scope, learnt);
-        Ok(found)
     }
 }
+
+/// The version of a file and its text, if it has one.
+type OpenedText = (i64, Option<Arc<[u8]>>);
 
 /// A file and its text.
 type LookedAt = (Key, Arc<[u8]>);

@@ -17,6 +17,9 @@ use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::store::history_storage::ItemHistoryStorage;
 use crate::domain::store::text_storage::TextStorage;
 
+/// Values that are opened together, where a read goes through many. A larger one is opened alone.
+pub const OPENED_BYTES_MAX: u64 = 4 << 20;
+
 /// Items of the store. What has expired at `now` is absent. `within` are the prefixes that the caller may look at, none below
 /// another.
 #[async_trait]
@@ -49,6 +52,15 @@ pub trait ItemStorage:
         caller: &Caller,
         addresses: &[Address],
         bytes_max: Option<u64>,
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>>;
+
+    /// The same for the first addresses, as many as have [`OPENED_BYTES_MAX`] together, and one at least: an entry for each of them, and none
+    /// for the others. Who reads many goes on with the next one.
+    async fn get_first_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
         now: Micros,
     ) -> Result<Vec<Option<Item>>>;
 

@@ -15,7 +15,7 @@ use crate::domain::json::exact_fields::pick;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 
-/// Items that are read at one time.
+/// Items that are read at one time, where they are small.
 const SLICE: usize = 64;
 /// Best items of each of two orders that are fused.
 const FUSED_MAX: usize = 200;
@@ -158,10 +158,14 @@ impl Items {
             seen = skip.min(ranked.len());
             ranked.drain(..seen);
         }
-        for slice in ranked.chunks(SLICE) {
-            let addresses: Vec<Address> = slice.iter().map(|it| it.address.clone()).collect();
-            let found = self.storage.get_items(caller, &addresses, None, now).await?;
-            for (ranked, item) in slice.iter().zip(found) {
+        let mut rest = ranked.as_slice();
+        while !rest.is_empty() {
+            let slice = rest.iter().take(SLICE);
+            let addresses: Vec<Address> = slice.map(|it| it.address.clone()).collect();
+            let found = self.storage.get_first_items(caller, &addresses, now).await?;
+            let (read, further) = rest.split_at(found.len());
+            rest = further;
+            for (ranked, item) in read.iter().zip(found) {
                 let Some(item) = item.filter(|it| self.fits(caller, query, (ranked, &words), it))
                 else {
                     continue;

@@ -22,7 +22,7 @@ const SETTLED: Micros = 5_000_000;
 /// A server that has a walk keeps it for so long without a sign of life.
 const CLAIMED: Micros = 60_000_000;
 const WALKED_ROWS: usize = 200;
-/// Items that are read at one time.
+/// Items that are read at one time, where they are small.
 const SLICE: usize = 64;
 
 /// Gives words to items that were there before, one server at a time for each namespace.
@@ -130,25 +130,23 @@ impl WordWalks {
     ) -> Result<Vec<(Walked, Option<ItemWords>)>> {
         let caller = Caller::of_tenant(tenant);
         let mut words = Vec::with_capacity(stale.len());
-        for part in stale.chunks(SLICE) {
-            let wanted = part.iter().filter(|it| it.1.is_some());
-            let addresses: Vec<Address> = wanted.map(|it| it.0.address.clone()).collect();
-            let mut items = self
-                .storage
-                .get_items(&caller, &addresses, None, self.clock.now())
-                .await?
-                .into_iter();
-            for (walked, fields) in part {
-                let Some(fields) = fields else {
-                    words.push((walked.clone(), None));
-                    continue;
-                };
-                let Some(Item { value: Some(text), version, .. }) = items.next().flatten() else {
-                    continue;
-                };
+        let undeclared = stale.iter().filter(|it| it.1.is_none());
+        words.extend(undeclared.map(|it| (it.0.clone(), None)));
+        let declared: Vec<(&Walked, &Vec<String>)> =
+            stale.iter().filter_map(|(walked, fields)| Some((walked, fields.as_ref()?))).collect();
+        let mut rest = declared.as_slice();
+        while !rest.is_empty() {
+            let slice = rest.iter().take(SLICE);
+            let addresses: Vec<Address> = slice.map(|it| it.0.address.clone()).collect();
+            let now = self.clock.now();
+            let items = self.storage.get_first_items(&caller, &addresses, now).await?;
+            let (read, further) = rest.split_at(items.len());
+            rest = further;
+            for ((walked, fields), item) in read.iter().zip(items) {
+                let Some(Item { value: Some(text), version, .. }) = item else { continue };
                 let document = exact_json::parse("value", &text)?;
                 let of = ItemWords::of(tenant, fields, &document);
-                words.push((Walked { version, ..walked.clone() }, Some(of)));
+                words.push((Walked { version, ..(*walked).clone() }, Some(of)));
             }
         }
         Ok(words)

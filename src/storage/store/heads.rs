@@ -147,6 +147,7 @@ impl Noting<'_> {
         files: &mut [Option<FileRow>],
         noted: &mut Vec<Head>,
     ) -> Result<()> {
+        // They are small together, but for the last one.
         let addresses: Vec<Address> = waiting.iter().map(|it| it.1.clone()).collect();
         let found = self.storage.get_items(self.caller, &addresses, None, self.now).await?;
         for ((at, address), item) in waiting.into_iter().zip(found) {

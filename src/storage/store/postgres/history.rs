@@ -76,7 +76,7 @@ impl PostgresStorage {
         let found: Vec<(StoredItem, bool)> =
             rows.iter().map(|row| (read_item(row), row.get("is_current"))).collect();
         let secret = self.secret(&caller.tenant).await?;
-        let items: Vec<StoredItem> = found.iter().map(|it| it.0.clone()).collect();
+        let items: Vec<&StoredItem> = found.iter().map(|it| &it.0).collect();
         let chunks = self.content_of_items(&caller.tenant, &secret, &items).await?;
         page(query, &found, &secret, &chunks)
     }

@@ -27,7 +27,7 @@ use crate::storage::store::indexing_rows::Indexable;
 use crate::storage::store::models::ModelMemory;
 use crate::storage::store::projection::array_literal;
 use crate::storage::store::{
-    Columns, StoredItem, Target, check_together, memory_key, needs_content, prepare, unresolved,
+    Columns, StoredItem, Target, Together, memory_key, needs_content, prepare, unresolved,
     with_request,
 };
 
@@ -95,10 +95,18 @@ impl ItemStorage for PostgresStorage {
         bytes_max: Option<u64>,
         now: Micros,
     ) -> Result<Vec<Option<Item>>> {
-        if addresses.is_empty() {
-            return Ok(Vec::new());
-        }
-        retry_torn_read(|| self.open_items(caller, addresses, bytes_max, now)).await
+        let asked = (addresses, Together::All(bytes_max));
+        retry_torn_read(|| self.open_items(caller, asked, now)).await
+    }
+
+    async fn get_first_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>> {
+        let asked = (addresses, Together::First);
+        retry_torn_read(|| self.open_items(caller, asked, now)).await
     }
 
     async fn search_items(
@@ -172,11 +180,13 @@ impl PostgresStorage {
     async fn open_items(
         &self,
         caller: &Caller,
-        addresses: &[Address],
-        bytes_max: Option<u64>,
+        (addresses, together): (&[Address], Together),
         now: Micros,
     ) -> Result<Vec<Option<Item>>> {
-        let rows = match self.read_items(&caller.tenant, addresses, now).await {
+        if addresses.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut stored = match self.read_items(&caller.tenant, addresses, now).await {
             // After the database was restarted every idle connection is dead.
             Err(crate::domain::Error::Unavailable { .. }) => {
                 self.pool.clear();
@@ -184,12 +194,12 @@ impl PostgresStorage {
             }
             result => result,
         }?;
-        let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
-        let (places, stored): (Vec<usize>, Vec<StoredItem>) = rows.into_iter().unzip();
-        check_together(&stored, bytes_max)?;
+        let answered = together.keep(&mut stored, addresses.len())?;
+        let mut found: Vec<Option<Item>> = addresses[..answered].iter().map(|_| None).collect();
         let secret = self.secret(&caller.tenant).await?;
-        let chunks = self.content_of_items(&caller.tenant, &secret, &stored).await?;
-        for (at, stored) in places.into_iter().zip(stored) {
+        let opened: Vec<&StoredItem> = stored.iter().map(|it| &it.1).collect();
+        let chunks = self.content_of_items(&caller.tenant, &secret, &opened).await?;
+        for (at, stored) in stored {
             let value = Some(stored.open(&secret, &chunks)?);
             found[at] = Some(Item { value, ..stored.item });
         }
@@ -219,7 +229,7 @@ impl PostgresStorage {
         &self,
         tenant: &str,
         secret: &TenantSecret,
-        items: &[StoredItem],
+        items: &[&StoredItem],
     ) -> Result<Chunks> {
         let mut lists: BTreeMap<i64, Vec<Part>> = BTreeMap::new();
         for item in items.iter().filter(|it| it.body.is_some()) {

@@ -20,7 +20,7 @@ use crate::domain::store::vector::{Metric, Near};
 use crate::domain::{Error, Result};
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::store::nearest::{Paging, fits};
-use crate::storage::store::{StoredItem, selected};
+use crate::storage::store::{StoredItem, count_opened, selected};
 
 /// Candidates up to which all are compared.
 const EXACT_MAX: i64 = 5_000;
@@ -32,7 +32,7 @@ const NEIGHBOURS_MAX: usize = 1_000;
 const SCANNED_MAX: usize = 40_000;
 /// Candidates that are held in memory.
 const CANDIDATES_MAX: usize = 250_000;
-/// Items that are read at one time.
+/// Items that are read at one time. Fewer are opened where they are large.
 const SLICE: usize = 64;
 /// For how long a search is taken to have more candidates than are compared, and how many such searches are remembered.
 const WIDE_FOR: Duration = Duration::from_mins(1);
@@ -107,9 +107,8 @@ impl PostgresStorage {
     ) -> Result<Option<ItemPage>> {
         let NearestSearch { tenant, query, now, .. } = search;
         let mut paging = Paging::of(query);
-        let filter = query.scope.filter.as_ref();
         let mut candidates = candidates.into_iter().peekable();
-        if filter.is_none() {
+        if query.scope.filter.is_none() {
             while paging.skips() && candidates.next().is_some() {
                 paging.skip();
             }
@@ -121,27 +120,46 @@ impl PostgresStorage {
             for (at, item) in self.read_items(tenant, &addresses, *now).await? {
                 stored[at] = Some(item);
             }
-            let opened: Vec<StoredItem> = stored.iter().flatten().cloned().collect();
-            let chunks = self.content_of_items(tenant, secret, &opened).await?;
-            for (candidate, stored) in part.into_iter().zip(stored) {
-                let Some(stored) = stored else { continue };
-                let text = stored.open(secret, &chunks)?;
-                let changed = stored.item.version != candidate.version;
-                if (candidate.has_marks || changed) && !fits(filter, &text)? {
-                    continue;
-                }
-                let value = if query.select == Select::Nothing {
-                    None
-                } else {
-                    selected(text, &query.select)?
-                };
-                let item = Item { value, score: candidate.score, ..stored.item };
-                if !paging.take(item) {
+            let found = part.into_iter().zip(stored);
+            let mut found: Vec<(Candidate, StoredItem)> =
+                found.filter_map(|(candidate, it)| Some((candidate, it?))).collect();
+            while !found.is_empty() {
+                let count = count_opened(found.iter().map(|it| &it.1));
+                let some = found.drain(..count).collect();
+                if !self.open_some(search, secret, some, &mut paging).await? {
                     return Ok(Some(paging.finish()));
                 }
             }
         }
         Ok(are_all.then(|| paging.finish()))
+    }
+
+    /// Opens some items together. False: the page is full.
+    async fn open_some(
+        &self,
+        search: &NearestSearch<'_>,
+        secret: &TenantSecret,
+        some: Vec<(Candidate, StoredItem)>,
+        paging: &mut Paging,
+    ) -> Result<bool> {
+        let NearestSearch { tenant, query, .. } = search;
+        let opened: Vec<&StoredItem> = some.iter().map(|it| &it.1).collect();
+        let chunks = self.content_of_items(tenant, secret, &opened).await?;
+        for (candidate, stored) in some {
+            let text = stored.open(secret, &chunks)?;
+            let changed = stored.item.version != candidate.version;
+            if (candidate.has_marks || changed) && !fits(query.scope.filter.as_ref(), &text)? {
+                continue;
+            }
+            let value = match query.select {
+                Select::Nothing => None,
+                _ => selected(text, &query.select)?,
+            };
+            if !paging.take(Item { value, score: candidate.score, ..stored.item }) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     async fn candidates(&self, search: &NearestSearch<'_>, rows: usize) -> Result<Vec<Candidate>> {

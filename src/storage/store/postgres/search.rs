@@ -117,7 +117,7 @@ impl PostgresStorage {
         (page, candidates): (&mut ItemPage, &mut Candidates),
     ) -> Result<(usize, End)> {
         let Collecting { secret, query, skip, limit } = collecting;
-        let items: Vec<StoredItem> = hits.iter().map(|it| it.stored.clone()).collect();
+        let items: Vec<&StoredItem> = hits.iter().map(|it| &it.stored).collect();
         let chunks = self.content_of_items(tenant, secret, &items).await?;
         let filter = query.scope.filter.as_ref();
         let wants_value = query.select != Select::Nothing;
@@ -183,7 +183,7 @@ impl PostgresStorage {
                 now,
             };
             let hits = self.search(&caller.tenant, &ask).await?;
-            let items: Vec<StoredItem> = hits.into_iter().map(|it| it.stored).collect();
+            let items: Vec<&StoredItem> = hits.iter().map(|it| &it.stored).collect();
             let chunks = self.content_of_items(&caller.tenant, &secret, &items).await?;
             let asked = items.len();
             for item in items.iter().filter(|it| it.body.is_some()) {

@@ -68,8 +68,8 @@ impl ItemHistoryStorage for SqliteStorage {
                 .iter()
                 .map(|row| Ok((read_item(row)?, row.try_get("is_current")?)))
                 .collect::<Result<Vec<(StoredItem, bool)>>>()?;
-            let opened: Vec<StoredItem> =
-                found.iter().map(|it| it.0.clone()).filter(|it| it.body.is_some()).collect();
+            let opened: Vec<&StoredItem> =
+                found.iter().map(|it| &it.0).filter(|it| it.body.is_some()).collect();
             let chunks = content_of(&mut read, tenant, &opened).await?;
             read.end().await?;
             if prefetch.is_complete() {

@@ -27,7 +27,7 @@ use crate::storage::sqlite::rows::RowSet;
 use crate::storage::store::indexing_rows::Indexable;
 use crate::storage::store::models::ModelMemory;
 use crate::storage::store::{
-    Columns, StoredItem, Target, check_together, memory_key, namespaces, needs_content, prepare,
+    Columns, StoredItem, Target, Together, memory_key, namespaces, needs_content, prepare,
     unresolved, with_request,
 };
 use crate::storage::tokens::owner_macs::OwnerRow;
@@ -95,21 +95,16 @@ impl ItemStorage for SqliteStorage {
         bytes_max: Option<u64>,
         now: Micros,
     ) -> Result<Vec<Option<Item>>> {
-        if addresses.is_empty() {
-            return Ok(Vec::new());
-        }
-        let secret = self.secret(&caller.tenant).await?;
-        let prefetch = PackPrefetch::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
-        loop {
-            let mut read = self.connections.begin_read_for(&caller.tenant).await?;
-            let found = read_items(&mut read, tenant, (addresses, bytes_max), now).await?;
-            read.end().await?;
-            if prefetch.is_complete() {
-                return Ok(found);
-            }
-            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
-        }
+        self.open_items(caller, (addresses, Together::All(bytes_max)), now).await
+    }
+
+    async fn get_first_items(
+        &self,
+        caller: &Caller,
+        addresses: &[Address],
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>> {
+        self.open_items(caller, (addresses, Together::First), now).await
     }
 
     async fn search_items(
@@ -187,6 +182,29 @@ impl Roots for SqliteStorage {
 }
 
 impl SqliteStorage {
+    async fn open_items(
+        &self,
+        caller: &Caller,
+        asked: (&[Address], Together),
+        now: Micros,
+    ) -> Result<Vec<Option<Item>>> {
+        if asked.0.is_empty() {
+            return Ok(Vec::new());
+        }
+        let secret = self.secret(&caller.tenant).await?;
+        let prefetch = PackPrefetch::default();
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch);
+        loop {
+            let mut read = self.connections.begin_read_for(&caller.tenant).await?;
+            let found = read_items(&mut read, tenant, asked, now).await?;
+            read.end().await?;
+            if prefetch.is_complete() {
+                return Ok(found);
+            }
+            prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
+        }
+    }
+
     /// The content scope of a namespace root.
     pub(in crate::storage) async fn target(
         &self,
@@ -282,7 +300,7 @@ async fn read_or_make_root(
 async fn read_items(
     read: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    (addresses, bytes_max): (&[Address], Option<u64>),
+    (addresses, together): (&[Address], Together),
     now: Micros,
 ) -> Result<Vec<Option<Item>>> {
     let set = places(addresses);
@@ -293,14 +311,19 @@ async fn read_items(
         .bind(now)
         .fetch_all(&mut *read)
         .await?;
-    let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
-    check_together(&stored, bytes_max)?;
-    let chunks = content_of(read, tenant, &stored).await?;
-    let mut found: Vec<Option<Item>> = addresses.iter().map(|_| None).collect();
-    for (row, stored) in rows.iter().zip(stored) {
+    let placed = |row: &SqliteRow| {
         let at: i64 = row.try_get("ord")?;
+        Ok((usize::try_from(at).unwrap_or(0), read_item(row)?))
+    };
+    let mut stored = rows.iter().map(placed).collect::<Result<Vec<_>>>()?;
+    drop(rows);
+    let answered = together.keep(&mut stored, addresses.len())?;
+    let opened: Vec<&StoredItem> = stored.iter().map(|it| &it.1).collect();
+    let chunks = content_of(read, tenant, &opened).await?;
+    let mut found: Vec<Option<Item>> = addresses[..answered].iter().map(|_| None).collect();
+    for (at, stored) in stored {
         let value = Some(stored.open(tenant.secret, &chunks)?);
-        found[usize::try_from(at).unwrap_or(0)] = Some(Item { value, ..stored.item });
+        found[at] = Some(Item { value, ..stored.item });
     }
     Ok(found)
 }
@@ -308,7 +331,7 @@ async fn read_items(
 pub(in crate::storage) async fn content_of(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    items: &[StoredItem],
+    items: &[&StoredItem],
 ) -> Result<Chunks> {
     let lists = items.iter().filter_map(|it| Some((it.scope_id?, it.parts.as_deref()?)));
     chunks_of(connection, tenant, lists).await

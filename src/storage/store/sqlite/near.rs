@@ -18,12 +18,13 @@ use crate::domain::store::item::{Item, ItemPage, SearchItems, Select};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::Near;
 use crate::storage::checkpoints::sqlite::views::Tenant;
+use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::store::nearest::{Paging, fits};
-use crate::storage::store::selected;
+use crate::storage::store::{StoredItem, count_opened, selected};
 
-/// Items that are opened at one time.
+/// Items that are read at one time. Fewer are opened where they are large.
 const SLICE: usize = 64;
 
 /// A candidate, in few bytes: there is one for each item below the prefix where a filter decides later.
@@ -157,9 +158,15 @@ async fn page_of(
             .fetch_all(&mut *read)
             .await?;
         let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
-        let chunks = content_of(read, tenant, if opens { &stored } else { &[] }).await?;
-        for (ranked, stored) in slice.iter().zip(stored) {
-            let text = if opens { Some(stored.open(tenant.secret, &chunks)?) } else { None };
+        let (mut chunks, mut opened_until) = (Chunks::default(), 0);
+        for (at, ranked) in slice.iter().enumerate() {
+            let Some(item) = stored.get(at) else { break };
+            if opens && at == opened_until {
+                opened_until += count_opened(stored[at..].iter());
+                let opened: Vec<&StoredItem> = stored[at..opened_until].iter().collect();
+                chunks = content_of(read, tenant, &opened).await?;
+            }
+            let text = if opens { Some(item.open(tenant.secret, &chunks)?) } else { None };
             // Placeholders of content that is still to be fetched match nothing.
             if let Some(text) = &text
                 && !fits(filter, text).unwrap_or(false)
@@ -170,7 +177,7 @@ async fn page_of(
                 Some(text) if query.select != Select::Nothing => selected(text, &query.select)?,
                 _ => None,
             };
-            if !paging.take(Item { value, score: ranked.score, ..stored.item }) {
+            if !paging.take(Item { value, score: ranked.score, ..item.item.clone() }) {
                 return Ok(paging.finish());
             }
         }

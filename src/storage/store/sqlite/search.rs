@@ -19,9 +19,9 @@ use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::connection::Read;
 use crate::storage::store::listing::Listing;
-use crate::storage::store::{Candidates, StoredItem, namespaces, order_by, selected};
+use crate::storage::store::{Candidates, StoredItem, count_opened, namespaces, order_by, selected};
 
-/// Rows that are opened at one time.
+/// Rows that are read at one time. Fewer are opened where they are large.
 const SLICE: usize = 64;
 
 /// The value has all there is.
@@ -207,24 +207,43 @@ impl Scan<'_> {
                 .bind(json!(slice).to_string())
                 .fetch_all(&mut **read)
                 .await?;
-            let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
-            let chunks = content_of(read, self.tenant, if opens { &stored } else { &[] }).await?;
-            for stored in stored {
-                candidates.take()?;
-                let value =
-                    if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
-                let matches = match (&self.scope.filter, &value) {
-                    // Placeholders of content that is still to be fetched match nothing.
-                    (Some(filter), Some(text)) => exact_json::parse("value", text)
-                        .is_ok_and(|document| filter.matches(&document)),
-                    _ => true,
-                };
-                if matches && !take(stored, value.filter(|_| self.wants_values))? {
+            let mut stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
+            while !stored.is_empty() {
+                let count = if opens { count_opened(stored.iter()) } else { stored.len() };
+                let some: Vec<StoredItem> = stored.drain(..count).collect();
+                if !self.open_some(read, (some, opens), &mut candidates, take).await? {
                     return Ok(());
                 }
             }
         }
         Ok(())
+    }
+
+    /// Opens some items together. False: the search has ended.
+    async fn open_some(
+        &self,
+        read: &mut Read<'_>,
+        (some, opens): (Vec<StoredItem>, bool),
+        candidates: &mut Candidates,
+        take: &mut Take<'_>,
+    ) -> Result<bool> {
+        let opened: Vec<&StoredItem> = some.iter().filter(|_| opens).collect();
+        let chunks = content_of(read, self.tenant, &opened).await?;
+        for stored in some {
+            candidates.take()?;
+            let value = if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
+            let matches = match (&self.scope.filter, &value) {
+                // Placeholders of content that is still to be fetched match nothing.
+                (Some(filter), Some(text)) => {
+                    exact_json::parse("value", text).is_ok_and(|document| filter.matches(&document))
+                }
+                _ => true,
+            };
+            if matches && !take(stored, value.filter(|_| self.wants_values))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
