@@ -19,6 +19,12 @@ pub enum Error {
          with POST /v1/checkpoints/parts/get"
     )]
     ComesInParts { size_bytes: u64 },
+    /// The values of an answer do not fit in memory together. They were not opened.
+    #[error(
+        "the values of the checkpoint, with its writes and histories, have more than {limit} bytes together: ask with value_parts = true \
+         and read the large ones with POST /v1/checkpoints/parts/get, or list checkpoints with values = false"
+    )]
+    ValuesTooLarge { limit: u64 },
     /// The tenant has used up a quota. Deleting makes room.
     #[error("{0}")]
     QuotaExceeded(Full),

@@ -43,7 +43,13 @@ pub enum LargeValues {
     InParts,
     /// With their bytes up to `display_bytes_max`: nothing larger is shown as JSON.
     Shown,
+    /// With their bytes up to [`SHORT_VALUE_BYTES_MAX`]; of all others, whatever they came in, the size. For a checkpoint of which not
+    /// everything that is shown fits in memory.
+    Short,
 }
+
+/// Values up to this size are never in chunks.
+const SHORT_VALUE_BYTES_MAX: u64 = 2_048;
 
 impl LargeValues {
     /// Size over which a value comes as the names of its parts, if it came in parts.
@@ -53,8 +59,22 @@ impl LargeValues {
             Self::Inline => LIMITS.value_inline_bytes_max,
             Self::InParts => LIMITS.value_in_parts_bytes_min,
             Self::Shown => LIMITS.display_bytes_max,
+            Self::Short => SHORT_VALUE_BYTES_MAX,
         };
         limit.cast_signed()
+    }
+
+    /// What the values of one answer may have together to be opened: more than an answer holds.
+    pub fn together_bytes_max(self) -> u64 {
+        match self {
+            Self::Whole => i64::MAX.cast_unsigned(),
+            _ => LIMITS.bytes_in_flight_per_tenant_max,
+        }
+    }
+
+    /// Whether a value comes as its size alone.
+    pub fn leaves_out(self, size_bytes: i32) -> bool {
+        self == Self::Short && i64::from(size_bytes) > self.bytes_max()
     }
 }
 

@@ -10,6 +10,7 @@ pub mod planner;
 pub mod prepared;
 pub mod run_states;
 pub mod service;
+pub mod shown;
 pub mod storage;
 pub mod timeline;
 pub mod value_parts;

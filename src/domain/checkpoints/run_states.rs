@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 use futures::future::try_join_all;
 
 use super::checkpoint::{LargeValues, Target, View};
+use super::shown;
 use super::storage::{CheckpointStorage, CheckpointTuple};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
@@ -76,7 +77,9 @@ impl DerivedRunStates {
     /// A thread that cannot be read has failed.
     async fn derive(&self, stale: &StaleThread) -> Result<Derived> {
         match self.read(stale).await {
-            Err(Error::Integrity(_)) => Ok(Derived::untitled(stale, RunState::Failed)),
+            Err(Error::Integrity(_) | Error::ValuesTooLarge { .. }) => {
+                Ok(Derived::untitled(stale, RunState::Failed))
+            }
             derived => derived,
         }
     }
@@ -89,7 +92,7 @@ impl DerivedRunStates {
             large_values: LargeValues::Shown,
         };
         let caller = Caller::of_tenant(&stale.tenant);
-        let found = self.storage.get_checkpoint(&caller, &target, &[]).await?;
+        let found = shown::get_checkpoint(&*self.storage, &caller, &target, &[]).await?;
         let (read, wants_title) = (self.read, stale.wants_title());
         let mut size_bytes = (read.state_bytes)(&found) + (read.short_values_bytes)(&found);
         if wants_title {
@@ -138,7 +141,7 @@ impl DerivedRunStates {
         let mut found = Vec::new();
         for it in kept {
             match self.read(&it.thread).await {
-                Err(Error::Integrity(_) | Error::KeyDestroyed) => {}
+                Err(Error::Integrity(_) | Error::KeyDestroyed | Error::ValuesTooLarge { .. }) => {}
                 derived => found.push((it, derived?)),
             }
         }

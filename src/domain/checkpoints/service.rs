@@ -9,6 +9,7 @@ use crate::domain::tokens::grants::Action;
 use super::checkpoint::{Commit, ListQuery, Target, View};
 use super::group_commit::{Committed, Ended, GroupCommit};
 use super::history::Base;
+use super::shown;
 use super::timeline::{Timeline, TimelineQuery};
 use super::value_parts::require_whole;
 use crate::domain::checkpoints::storage::{
@@ -114,7 +115,7 @@ impl Checkpoints {
     /// One round trip.
     ///
     /// # Errors
-    /// Limits; a storage that cannot be read.
+    /// Limits; `ValuesTooLarge`; a storage that cannot be read.
     pub async fn get(
         &self,
         caller: &Caller,
@@ -127,7 +128,8 @@ impl Checkpoints {
         if !caller.may_read_thread(&target.thread_id) {
             return Ok((CheckpointTuple::default(), DeltaHistory::default()));
         }
-        let mut found = self.storage.get_checkpoint(caller, target, history_channels).await?;
+        let mut found =
+            shown::get_checkpoint(&*self.storage, caller, target, history_channels).await?;
         let values = found.view.iter().flat_map(View::all_values).chain(found.chain.all_values());
         require_whole(target.large_values, values)?;
         let cut = cut(&mut found.chain, held);
@@ -137,7 +139,7 @@ impl Checkpoints {
     /// Round trips as in `CheckpointStorage::list_checkpoints`.
     ///
     /// # Errors
-    /// Limits; a storage that cannot be read.
+    /// Limits; `ValuesTooLarge`; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, query: ListQuery) -> Result<Page> {
         match &query.thread_id {
             Some(_) => caller.require(Permission::Threads(Action::Read))?,
@@ -149,7 +151,7 @@ impl Checkpoints {
             return Ok(Page::default());
         }
         let large_values = query.large_values;
-        let page = self.storage.list_checkpoints(caller, &query.within_limits()).await?;
+        let page = shown::list_checkpoints(&*self.storage, caller, query.within_limits()).await?;
         let values = page.views.iter().flat_map(View::all_values).chain(page.chain.all_values());
         require_whole(large_values, values)?;
         Ok(page)

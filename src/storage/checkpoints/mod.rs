@@ -3,6 +3,7 @@
 pub mod base_document;
 pub mod channel_map;
 pub mod namespaces;
+pub mod opened_bytes;
 pub mod postgres;
 pub mod prepare;
 pub mod sqlite;

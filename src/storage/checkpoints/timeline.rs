@@ -47,7 +47,8 @@ order by n.newest desc, n.ns";
 
 /// What a statement knows of a checkpoint.
 struct Row {
-    skeleton: Option<Bytes>,
+    /// Sealed, of a parent.
+    documents: Option<Vec<u8>>,
     run_id: Option<String>,
     size_bytes: u64,
     writes: u64,
@@ -85,12 +86,9 @@ pub async fn complete(
     let next = within_bytes(&mut page);
     let rows = thread.rows(&page.views).await?;
     let namespaces = if is_first { thread.namespaces().await? } else { Vec::new() };
-    Ok(Timeline {
-        generation: Some(generation),
-        nodes: nodes(page.views, rows),
-        namespaces,
-        next: next.or(page.next),
-    })
+    let (nodes, cut) = thread.nodes(page.views, rows)?;
+    let next = cut.or(next).or(page.next);
+    Ok(Timeline { generation: Some(generation), nodes, namespaces, next })
 }
 
 async fn find<'a>(
@@ -123,46 +121,60 @@ fn within_bytes(page: &mut Page) -> Option<ListCursor> {
         return None;
     }
     page.views.truncate(count);
-    page.views.last().map(|it| ListCursor {
-        id: it.id.clone(),
-        thread_id: it.thread_id.clone(),
-        ns: it.ns.clone(),
-    })
+    page.views.last().map(cursor)
 }
 
-fn nodes(views: Vec<View>, mut rows: HashMap<Key, Row>) -> Vec<TimelineNode> {
-    let own: HashMap<Key, Bytes> =
-        views.iter().map(|it| ((it.ns.clone(), it.id.clone()), it.skeleton.clone())).collect();
-    let mut nodes = Vec::with_capacity(views.len());
-    for view in views {
-        let before = match &view.parent {
-            None => Some(SkeletonBefore::Nothing),
-            Some(parent) => {
-                let key = (view.ns.clone(), parent.clone());
-                let read = || rows.get(&key).and_then(|it| it.skeleton.clone());
-                own.get(&key).cloned().or_else(read).map(SkeletonBefore::Of)
-            }
-        };
-        // Removed since the listing: it is not there any more.
-        let Some(row) = rows.get_mut(&(view.ns.clone(), view.id.clone())) else { continue };
-        nodes.push(TimelineNode {
-            ns: view.ns,
-            id: view.id,
-            parent: view.parent,
-            skeleton: view.skeleton,
-            metadata: view.metadata,
-            run_id: row.run_id.take(),
-            size_bytes: row.size_bytes,
-            writes: row.writes,
-            interrupts: row.interrupts,
-            has_error: row.errors > 0,
-            before,
-        });
-    }
-    nodes
+fn cursor(view: &View) -> ListCursor {
+    ListCursor { id: view.id.clone(), thread_id: view.thread_id.clone(), ns: view.ns.clone() }
 }
 
 impl Thread<'_> {
+    /// The nodes of these checkpoints. Fewer where the skeletons of parents do not fit beside them, with where the next page begins then.
+    fn nodes(
+        &self,
+        views: Vec<View>,
+        mut rows: HashMap<Key, Row>,
+    ) -> Result<(Vec<TimelineNode>, Option<ListCursor>)> {
+        let mut before: HashMap<Key, Bytes> =
+            views.iter().map(|it| ((it.ns.clone(), it.id.clone()), it.skeleton.clone())).collect();
+        let (mut nodes, mut bytes) = (Vec::with_capacity(views.len()), 0);
+        let mut last = None;
+        for view in views {
+            let parent = view.parent.as_ref().map(|it| (view.ns.clone(), it.clone()));
+            if let Some(key) = parent.as_ref().filter(|it| !before.contains_key(it))
+                && let Some(sealed) = rows.get_mut(key).and_then(|it| it.documents.take())
+            {
+                let (skeleton, metadata) = self.open(&key.0, &key.1, &sealed)?;
+                bytes += (skeleton.len() + metadata.len()) as u64;
+                if bytes > LIMITS.list_bytes_max && last.is_some() {
+                    return Ok((nodes, last));
+                }
+                before.insert(key.clone(), skeleton);
+            }
+            let before = match parent {
+                None => Some(SkeletonBefore::Nothing),
+                Some(key) => before.get(&key).cloned().map(SkeletonBefore::Of),
+            };
+            last = Some(cursor(&view));
+            // Removed since the listing: it is not there any more.
+            let Some(row) = rows.get_mut(&(view.ns.clone(), view.id.clone())) else { continue };
+            nodes.push(TimelineNode {
+                ns: view.ns,
+                id: view.id,
+                parent: view.parent,
+                skeleton: view.skeleton,
+                metadata: view.metadata,
+                run_id: row.run_id.take(),
+                size_bytes: row.size_bytes,
+                writes: row.writes,
+                interrupts: row.interrupts,
+                has_error: row.errors > 0,
+                before,
+            });
+        }
+        Ok((nodes, None))
+    }
+
     /// Of these checkpoints, and of their parents that are not among them.
     async fn rows(&self, views: &[View]) -> Result<HashMap<Key, Row>> {
         if views.is_empty() {
@@ -183,38 +195,44 @@ impl Thread<'_> {
         let list = json!(wanted).to_string();
         let binds = [list.as_str().into(), self.tenant.into(), self.key.into()];
         let rows = self.engine.read_rows(self.tenant, &dialect.fill(&text), &binds).await?;
-        rows.iter().map(|it| self.row(it)).collect()
-    }
-
-    fn row(&self, row: &SqlRow) -> Result<(Key, Row)> {
-        let (ns, id) = (row.text(0)?, row.text(1)?);
-        let documents = row.optional_bytes(2)?.map(|it| self.open(ns, id, it)).transpose()?;
-        let count = |at: usize| row.integer(at).map(|it| u64::try_from(it).unwrap_or_default());
-        let known = Row {
-            skeleton: documents.map(|(skeleton, _)| skeleton),
-            run_id: row.optional_text(3)?.map(str::to_owned),
-            size_bytes: count(4)?,
-            writes: count(5)?,
-            interrupts: count(6)?,
-            errors: count(7)?,
-        };
-        Ok(((ns.to_owned(), id.to_owned()), known))
+        rows.iter().map(row).collect()
     }
 
     async fn namespaces(&self) -> Result<Vec<TimelineNamespace>> {
         let max = i64::try_from(LIMITS.list_rows_max).unwrap_or(i64::MAX);
         let binds = [self.tenant.into(), self.key.into(), max.into()];
         let rows = self.engine.read_rows(self.tenant, NAMESPACES, &binds).await?;
-        let namespace = |row: &SqlRow| {
+        let (mut namespaces, mut bytes) = (Vec::with_capacity(rows.len()), 0);
+        for row in &rows {
             let (ns, newest) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());
             let (_, metadata) = self.open(&ns, &newest, row.bytes(3)?)?;
+            bytes += metadata.len() as u64;
+            if bytes > LIMITS.list_bytes_max && !namespaces.is_empty() {
+                break;
+            }
+            // The skeleton is in the same memory, and not wanted.
+            let metadata = Bytes::copy_from_slice(&metadata);
             let checkpoints = u64::try_from(row.integer(1)?).unwrap_or_default();
-            Ok(TimelineNamespace { ns, checkpoints, newest, metadata })
-        };
-        rows.iter().map(namespace).collect()
+            namespaces.push(TimelineNamespace { ns, checkpoints, newest, metadata });
+        }
+        Ok(namespaces)
     }
 
     fn open(&self, ns: &str, id: &str, documents: &[u8]) -> Result<(Bytes, Bytes)> {
         open_documents(self.secret, CheckpointAt { scope_id: self.scope_id, ns, id }, documents)
     }
+}
+
+fn row(row: &SqlRow) -> Result<(Key, Row)> {
+    let (ns, id) = (row.text(0)?, row.text(1)?);
+    let count = |at: usize| row.integer(at).map(|it| u64::try_from(it).unwrap_or_default());
+    let known = Row {
+        documents: row.optional_bytes(2)?.map(<[u8]>::to_vec),
+        run_id: row.optional_text(3)?.map(str::to_owned),
+        size_bytes: count(4)?,
+        writes: count(5)?,
+        interrupts: count(6)?,
+        errors: count(7)?,
+    };
+    Ok(((ns.to_owned(), id.to_owned()), known))
 }

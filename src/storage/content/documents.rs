@@ -65,6 +65,11 @@ pub fn seal_document(secret: &TenantSecret, aad: AssociatedData<'_>, data: &[u8]
     Bytes::from(sealed)
 }
 
+/// The size that a sealed document says it has.
+pub fn size_of_document(sealed: &[u8]) -> u32 {
+    sealed.first_chunk().map_or(0, |it| u32::from_le_bytes(*it))
+}
+
 /// Opens what [`seal_document`] made.
 ///
 /// # Errors

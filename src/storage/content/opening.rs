@@ -10,7 +10,7 @@ use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{self, NAME_BYTES, Name, Part};
 use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
-use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
+use crate::domain::checkpoints::checkpoint::{InParts, LargeValues, Value};
 use crate::domain::names::Tag;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::value_parts::names_of_parts;
@@ -147,6 +147,11 @@ pub fn open_value(
 ) -> Result<Value> {
     let tag =
         Tag::new(stored.tag).map_err(|_| Error::Integrity("a stored tag is not legal".into()))?;
+    if chunks.large_values.leaves_out(stored.size_bytes) {
+        let size_bytes = u64::from(stored.size_bytes.unsigned_abs());
+        let in_parts = Some(Box::new(InParts { names: Vec::new(), size_bytes }));
+        return Ok(Value { tag, data: Bytes::new(), in_parts });
+    }
     if let Some(in_parts) = names_of_parts(secret, stored, chunks.large_values) {
         return Ok(Value { tag, data: Bytes::new(), in_parts: Some(Box::new(in_parts)) });
     }

@@ -42,6 +42,9 @@ impl From<Error> for Problem {
             Error::ComesInParts { .. } => Self::new(Code::TooLarge, text)
                 .at("value_parts")
                 .limited(LIMITS.value_inline_bytes_max),
+            Error::ValuesTooLarge { limit } => {
+                Self::new(Code::TooLarge, text).at("value_parts").limited(limit)
+            }
             Error::QuotaExceeded(full) => {
                 Self::new(Code::QuotaExceeded, text).at(full.resource).limited(full.limit)
             }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use futures::TryStreamExt as _;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
@@ -16,6 +17,7 @@ use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
+use crate::storage::checkpoints::opened_bytes::{LISTED_DOCUMENTS_BYTES, OpenedBytes};
 use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::content::associated_data::CheckpointAt;
 use crate::storage::content::documents::open_documents;
@@ -136,23 +138,28 @@ impl PostgresStorage {
     ) -> Result<(Vec<ListedRow>, Option<ListCursor>)> {
         let mut listed: Vec<ListedRow> = Vec::new();
         let mut after = query.after.clone();
-        let mut scanned = 0;
+        let (mut scanned, mut bytes) = (0, 0);
         while listed.len() < query.limit {
             let wanted = if query.filter.is_some() { SLICE } else { query.limit - listed.len() };
-            let rows = read_slice(connection, caller, query, only, after.as_ref(), wanted).await?;
-            let last_slice = rows.len() < wanted;
+            let (rows, is_last) =
+                read_slice(connection, caller, query, only, after.as_ref(), wanted).await?;
             scanned += rows.len();
-            for row in &rows {
-                let entry = read_row(secret, query, only, row)?;
-                after = Some(cursor_of(&entry.view));
+            for row in rows {
+                let entry = read_row(secret, query, only, &row)?;
+                let position = cursor_of(&entry.view);
                 if matches(query, &entry.view)? {
-                    listed.push(entry);
-                    if listed.len() == query.limit {
+                    bytes += (entry.view.skeleton.len() + entry.view.metadata.len()) as u64;
+                    if bytes > LIMITS.list_bytes_max && !listed.is_empty() {
                         return Ok((listed, after));
                     }
+                    listed.push(entry);
+                    if listed.len() == query.limit {
+                        return Ok((listed, Some(position)));
+                    }
                 }
+                after = Some(position);
             }
-            if last_slice {
+            if is_last {
                 return Ok((listed, None));
             }
             if scanned >= SCAN_MAX {
@@ -173,6 +180,7 @@ impl PostgresStorage {
         asked: &[String],
         (chain, prefetch): (&mut Chain, &PackPrefetch),
     ) -> Result<BTreeSet<String>> {
+        let mut opened = OpenedBytes::of(place.large_values);
         let mut absent = BTreeSet::new();
         let mut all = BTreeSet::new();
         for row in listed {
@@ -186,7 +194,8 @@ impl PostgresStorage {
             let open: Vec<String> = channels.into_iter().filter(|it| !based(it)).collect();
             let start = row.view.parent.as_deref();
             while let Some(gap) = chain.gap(&row.view.ns, start, &open, &absent) {
-                let nodes = self.read_walk(connection, secret, place, &gap, prefetch).await?;
+                let walk = (place, &gap);
+                let nodes = self.read_walk(connection, secret, walk, prefetch, &mut opened).await?;
                 if nodes.is_empty() {
                     absent.insert((gap.ns, gap.start));
                 } else {
@@ -220,7 +229,7 @@ async fn find_thread(
     Ok(Some(Only { thread_key, scope_id }))
 }
 
-/// One slice of rows. Only fixed fragments enter the text; every value is bound.
+/// One slice of rows, as far as their documents fit, and whether it is the last one. Only fixed fragments enter the text; every value is bound.
 async fn read_slice(
     connection: &mut Connection,
     caller: &Caller,
@@ -228,7 +237,7 @@ async fn read_slice(
     only: Option<&Only>,
     after: Option<&ListCursor>,
     wanted: usize,
-) -> Result<Vec<PgRow>> {
+) -> Result<(Vec<PgRow>, bool)> {
     let listed = ThreadFilter::by(caller, Action::Read);
     let columns = "c.ns, c.checkpoint_id, c.parent_id, c.channel_keys, c.value_nos, \
          c.documents, c.legacy, coalesce(c.sends_from, c.parent_id) as sends_from, c.delta_channels";
@@ -270,7 +279,7 @@ async fn read_slice(
         (Some(_), None) => " order by c.checkpoint_id desc, c.ns limit $9",
         (None, _) => " order by c.checkpoint_id desc, t.thread_id, c.ns limit $9",
     };
-    sqlx::query(AssertSqlSafe(text))
+    let mut found = sqlx::query(AssertSqlSafe(text))
         .bind(&caller.tenant)
         .bind(only.map(|it| it.thread_key))
         .bind(query.ns.as_ref().map(|it| it.as_str().to_owned()))
@@ -285,9 +294,18 @@ async fn read_slice(
         .bind(listed.firsts)
         .bind(listed.ends)
         .bind(query.since.as_ref().map(|it| it.as_str().to_owned()))
-        .fetch_all(connection)
-        .await
-        .map_err(Error::from)
+        .fetch(connection);
+    let (mut rows, mut bytes, mut count) = (Vec::new(), 0, 0);
+    while let Some(row) = found.try_next().await? {
+        count += 1;
+        // The others are read and dropped, so that the connection can be used further.
+        if bytes <= LISTED_DOCUMENTS_BYTES {
+            bytes += row.get::<&[u8], _>("documents").len();
+            rows.push(row);
+        }
+    }
+    let is_last = count < wanted && count == rows.len();
+    Ok((rows, is_last))
 }
 
 /// $10 owner, $11 ids, $12 and $13 where prefixes begin and end.

@@ -6,23 +6,25 @@ use std::sync::LazyLock;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::chunks::chunks_of;
+use super::chunks::{chunks_of, fetch_counted};
 use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{LargeValues, View};
 use crate::domain::{Error, Result};
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::content::associated_data::CheckpointAt;
 use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::postgres::connection::Connection;
 
-/// Views whose values are read together, so that a page of large values stays bounded.
+/// Views whose values are read together.
 const DETAIL_ROWS: usize = 20;
 
 /// $1 tenant, $2 rows of the page: thread keys, $3 scopes, $4 namespaces, $5 ids, $6 where their sends are or null,
-/// $7 and $8 scopes and numbers of their values, each once, $9 size over which values in parts come without their chunks.
+/// $7 and $8 scopes and numbers of their values, each once, $9 size over which values in parts come without their chunks,
+/// $10 what the values may have together to come with their chunks.
 const DETAILS: &str = r"
 with p as materialized (
     select * from unnest($2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[])
@@ -59,10 +61,12 @@ select 10, 0, 0, null, null, null, null, null, null, c.body, null from content c
 ";
 
 /// Assembled once per process.
-static STATEMENT: LazyLock<String> =
-    LazyLock::new(|| format!("{DETAILS}{}{WITH_CHUNKS}", chunks_of_found("f.scope_id", "$9")));
+static STATEMENT: LazyLock<String> = LazyLock::new(|| {
+    format!("{DETAILS}{}{WITH_CHUNKS}", chunks_of_found("f.scope_id", "$9", "$10"))
+});
 
-/// Fills in values, writes, sends and bases until the page is full. Answers how many rows are complete.
+/// Fills in values, writes, sends and bases until the page is full. Answers how many rows are complete. Round trips: one for 20 rows; one for
+/// each of them where their values are too large together.
 pub(super) async fn read_details(
     connection: &mut Connection,
     secret: &TenantSecret,
@@ -71,10 +75,19 @@ pub(super) async fn read_details(
     size_max: usize,
     (prefetch, large_values): (&PackPrefetch, LargeValues),
 ) -> Result<usize> {
-    let mut size = 0;
-    let mut done = 0;
-    for group in listed.chunks_mut(DETAIL_ROWS) {
-        let rows = fetch_details(connection, tenant, group, large_values).await?;
+    let (mut size, mut done, mut alone_until) = (0, 0, 0);
+    while done < listed.len() {
+        let count = if done < alone_until { 1 } else { DETAIL_ROWS.min(listed.len() - done) };
+        let group = &mut listed[done..done + count];
+        let rows = match fetch_details(connection, tenant, group, large_values).await {
+            Err(Error::ValuesTooLarge { .. }) if count > 1 => {
+                alone_until = done + count;
+                continue;
+            }
+            // The next page begins with it, and says so.
+            Err(Error::ValuesTooLarge { .. }) if done > 0 => return Ok(done),
+            rows => rows?,
+        };
         let chunks = chunks_of(secret, &rows, prefetch, large_values)?;
         let mut details = Details::read(secret, group, &rows, &chunks)?;
         for (at, row) in group.iter_mut().enumerate() {
@@ -101,7 +114,11 @@ async fn fetch_details(
         .filter(|(_, no)| *no != 0)
         .collect();
     let (scopes, nos): (Vec<i64>, Vec<i32>) = values.into_iter().unzip();
-    sqlx::query(AssertSqlSafe(STATEMENT.as_str()))
+    let mut opened = match group {
+        [_] => OpenedBytes::of(large_values),
+        _ => OpenedBytes::of_page(large_values),
+    };
+    let query = sqlx::query(AssertSqlSafe(STATEMENT.as_str()))
         .bind(tenant)
         .bind(group.iter().map(|it| it.thread_key).collect::<Vec<_>>())
         .bind(group.iter().map(|it| it.scope_id).collect::<Vec<_>>())
@@ -111,9 +128,8 @@ async fn fetch_details(
         .bind(scopes)
         .bind(nos)
         .bind(large_values.bytes_max())
-        .fetch_all(connection)
-        .await
-        .map_err(Error::from)
+        .bind(opened.limit());
+    fetch_counted(connection, query, &mut opened).await
 }
 
 #[derive(Default)]
@@ -188,7 +204,6 @@ fn at(
 }
 
 fn size_of(view: &View) -> usize {
-    let values = view.values.iter().map(|(_, value)| value.data.len());
-    let writes = view.writes.iter().map(|write| write.value.data.len());
-    view.skeleton.len() + view.metadata.len() + values.chain(writes).sum::<usize>()
+    let values = view.all_values().map(|value| value.data.len());
+    view.skeleton.len() + view.metadata.len() + values.sum::<usize>()
 }

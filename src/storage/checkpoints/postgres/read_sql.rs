@@ -3,9 +3,11 @@
 //! Look-ups are lateral subqueries with a limit or an offset, so that each is planned by itself. They find their rows by the whole primary
 //! key, whatever the statistics say: no other index can be used for them (`migrations/postgres/0026_index_choice.sql`).
 
+use crate::content::chunking::WHOLE_BYTES_MAX;
+
 /// $1 tenant, $2 thread, $3 ns, $4 checkpoint id or null, $5 and $6 names and keys of the channels asked for,
 /// $7 history only: the channels asked for count even without a version; $8 whose the thread has to be, or null; $9 size over
-/// which values in parts come without their chunks.
+/// which values in parts come without their chunks; $10 what all values may have together to come with their chunks.
 const TARGET: &str = r"
 with recursive th as materialized (
     select thread_key, scope_id, generation, checkpoint_count, owner, mac
@@ -42,7 +44,7 @@ const WANTED: &str = r"
 ";
 
 /// Of a thread that its transaction has found already. $1 tenant, $2 thread, $3 ns, $4 where the walk starts, $5 and $6 names and keys of the channels,
-/// $7 as $9 of the target.
+/// $7 and $8 as $9 and $10 of the target.
 const START: &str = r"
 with recursive th as materialized (
     select thread_key, scope_id, generation, checkpoint_count
@@ -151,15 +153,24 @@ select 10, 0, 0, null, null, null, null, null, null, c.body, null, null, null, n
 /// 12 bytes name, 4 bytes length, big endian, and the envelope; null for none. `scope` is an expression for the scope of
 /// a row of `found`. Lists and nodes are read here by their layout: 13 bytes an entry, and 12 bytes a name after the 3
 /// bytes of a plain envelope. Values in parts over `bytes_max`, an expression, come without their chunks: their lists begin with
-/// one, a zero byte. Chunks are looked up by arrays: one scan of the index for all of them takes half the time of
+/// one, a zero byte. So do all over `bytes_max` where that is below the size of values in chunks. Where the other values have more than
+/// `together_max` together, no chunk is read: the caller refuses the answer. Chunks are looked up by arrays: one scan of the index for all of them takes half the time of
 /// a look-up for each, and drops names that come twice.
-pub(super) fn chunks_of_found(scope: &str, bytes_max: &str) -> String {
+pub(super) fn chunks_of_found(scope: &str, bytes_max: &str, together_max: &str) -> String {
+    let comes = |row: &str| {
+        format!(
+            r"({row}.size_bytes <= {bytes_max} or
+    {bytes_max} > {WHOLE_BYTES_MAX} and substring({row}.parts for 1) is distinct from '\x00'::bytea)"
+        )
+    };
+    let (comes, counts) = (comes("f"), comes("s"));
     format!(
         r"
 , entries as materialized (
     select {scope} as scope_id, substring(f.parts from at for 13) as entry
     from found f cross join lateral generate_series(1, octet_length(f.parts), 13) at
-    where f.parts is not null and not (f.size_bytes > {bytes_max} and substring(f.parts for 1) = '\x00'::bytea)
+    where f.parts is not null and {comes}
+        and (select sum(s.size_bytes) from found s where {counts}) <= {together_max}
 ), nodes as materialized (
     select s.scope_id, k.name, k.body from (
         select scope_id, array_agg(substring(entry from 2)) as names from entries
@@ -206,8 +217,8 @@ pub struct ReadStatements {
 
 impl ReadStatements {
     pub fn assemble() -> Self {
-        let content = chunks_of_found("(select scope_id from th)", "$9");
-        let walked = chunks_of_found("(select scope_id from th)", "$7");
+        let content = chunks_of_found("(select scope_id from th)", "$9", "$10");
+        let walked = chunks_of_found("(select scope_id from th)", "$7", "$8");
         let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let of = |before: &[&str], rows: &[&str], content: &str| {
             let (before, rows) = (before.concat(), rows.concat());

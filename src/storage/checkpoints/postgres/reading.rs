@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::chunks::{CONTENT, chunks_of};
+use super::chunks::{CONTENT, chunks_of, fetch_counted};
 use super::read_sql::Forms;
 use super::values::{Map, OrderedWrite, base_of, in_order, value_of, values_in_order};
 use crate::content::keys::TenantSecret;
@@ -15,6 +15,7 @@ use crate::domain::checkpoints::history::{Base, Chain, Gap, Node};
 use crate::domain::checkpoints::storage::{CheckpointTuple, TargetHistory};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::content::documents::open_documents;
@@ -142,7 +143,8 @@ impl PostgresStorage {
     async fn fetch_rows(&self, text: &'static str, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
         let thread = OwnedThread::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
-        let rows = sqlx::query(text)
+        let mut opened = OpenedBytes::of(asked.target.large_values);
+        let query = sqlx::query(text)
             .bind(thread.tenant)
             .bind(thread.thread_id)
             .bind(asked.target.ns.as_str())
@@ -152,8 +154,9 @@ impl PostgresStorage {
             .bind(asked.history_only)
             .bind(thread.owner)
             .bind(asked.target.large_values.bytes_max())
-            .fetch_all(&mut *self.pool.get_for(thread.tenant).await?)
-            .await?;
+            .bind(opened.limit());
+        let connection = &mut *self.pool.get_for(thread.tenant).await?;
+        let rows = fetch_counted(connection, query, &mut opened).await?;
         check_thread(asked, &rows)?;
         Ok(rows)
     }
@@ -163,12 +166,12 @@ impl PostgresStorage {
         &self,
         connection: &mut Connection,
         secret: &TenantSecret,
-        place: Walked<'_>,
-        gap: &Gap,
+        (place, gap): (Walked<'_>, &Gap),
         packs: &PackPrefetch,
+        opened: &mut OpenedBytes,
     ) -> Result<Vec<Node>> {
         let keys: Vec<i64> = gap.channels.iter().map(|it| channel_key(secret, it)).collect();
-        let rows = sqlx::query(AssertSqlSafe(self.reads.walk))
+        let query = sqlx::query(AssertSqlSafe(self.reads.walk))
             .bind(place.tenant)
             .bind(place.thread_id)
             .bind(&gap.ns)
@@ -176,8 +179,8 @@ impl PostgresStorage {
             .bind(&gap.channels)
             .bind(keys)
             .bind(place.large_values.bytes_max())
-            .fetch_all(connection)
-            .await?;
+            .bind(opened.limit());
+        let rows = fetch_counted(connection, query, opened).await?;
         let chunks = chunks_of(secret, &rows, packs, place.large_values)?;
         let mut walk = Walk::new(&gap.ns);
         walk.take(secret, place.scope_id, &gap.channels, (&rows, &chunks))?;

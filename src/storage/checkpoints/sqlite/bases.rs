@@ -11,6 +11,7 @@ use crate::domain::checkpoints::history::{Base, Chain};
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::seal_base;
 use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::content::associated_data::CheckpointAt;
 use crate::storage::content::documents::open_documents;
 use crate::storage::maintenance::sqlite::garbage::values_of_thread;
@@ -26,7 +27,8 @@ pub(in crate::storage) async fn make_bases(
     let own = orphans.iter().enumerate().map(|(at, it)| place(ground, at, &it.ns, &it.id));
     let own: Vec<CheckpointKeys<'_>> = own.collect();
     let mut bases: Vec<Vec<Base>> = vec![Vec::new(); orphans.len()];
-    for (at, base) in read_bases(connection, ground.tenant, &own).await? {
+    let mut opened = OpenedBytes::of(ground.tenant.large_values);
+    for (at, base) in read_bases(connection, ground.tenant, &own, &mut opened).await? {
         bases[at].push(base);
     }
     let mut chain = Chain::default();
@@ -35,14 +37,15 @@ pub(in crate::storage) async fn make_bases(
         .zip(&bases)
         .map(|(it, own)| Want::new(&it.ns, Some(&it.parent), &it.channels, own))
         .collect();
-    fill(connection, ground, &mut chain, &mut wants).await?;
+    fill(connection, ground, (&mut chain, &mut opened), &mut wants).await?;
     let legacy = orphans.iter().enumerate().filter(|(_, orphan)| orphan.legacy);
     let parents: Vec<CheckpointKeys<'_>> =
         legacy.map(|(at, it)| place(ground, at, &it.ns, &it.parent)).collect();
     let channel = [PENDING_SENDS.to_owned()];
     let mut sends: Vec<Base> = Vec::new();
     sends.resize(orphans.len(), Base { channel: PENDING_SENDS.into(), seed: None, writes: vec![] });
-    for (at, write) in read_writes(connection, ground.tenant, &parents, Some(&channel)).await? {
+    let of_parents = (parents.as_slice(), Some(channel.as_slice()));
+    for (at, write) in read_writes(connection, ground.tenant, of_parents, &mut opened).await? {
         sends[at].writes.push((write.task_id, write.value));
     }
     let mut rows = RowSet::default();

@@ -14,6 +14,7 @@ use crate::domain::checkpoints::storage::TargetHistory;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::checkpoints::walk::{Ancestor, Step, Walk};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
@@ -66,13 +67,14 @@ impl SqliteStorage {
                 let (thread_key, scope_id) = (row.thread_key, row.scope_id);
                 let place =
                     CheckpointKeys { at: 0, thread_key, scope_id, ns: &row.ns, id: &row.id };
-                let mut bases = views::read_bases(&mut read, tenant, &[place]).await?;
+                let mut opened = OpenedBytes::of(tenant.large_values);
+                let mut bases = views::read_bases(&mut read, tenant, &[place], &mut opened).await?;
                 bases.retain(|(_, base)| channels.contains(&base.channel));
                 let bases: Vec<Base> = bases.into_iter().map(|(_, base)| base).collect();
                 let mut chain = Chain::default();
                 let ground = Ground { tenant, thread_key, scope_id };
                 let mut wants = vec![Want::new(&row.ns, row.parent.as_deref(), channels, &bases)];
-                fill(&mut read, ground, &mut chain, &mut wants).await?;
+                fill(&mut read, ground, (&mut chain, &mut opened), &mut wants).await?;
                 Some(TargetHistory { checkpoint_id: row.id, parent: row.parent, bases, chain })
             }
         };
@@ -106,13 +108,13 @@ impl<'a> Want<'a> {
 pub(in crate::storage) async fn fill(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
-    chain: &mut Chain,
+    (chain, opened): (&mut Chain, &mut OpenedBytes),
     wants: &mut [Want<'_>],
 ) -> Result<()> {
     let mut absent = BTreeSet::new();
     for want in wants {
         while let Some(gap) = chain.gap(want.ns, want.parent, &want.channels, &absent) {
-            let (nodes, missing) = read_walk(connection, ground, &gap).await?;
+            let (nodes, missing) = read_walk(connection, ground, &gap, opened).await?;
             if nodes.is_empty() && missing.is_none() {
                 return Err(Error::Internal("a walk made no progress".into()));
             }
@@ -128,6 +130,7 @@ async fn read_walk(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
     gap: &Gap,
+    opened: &mut OpenedBytes,
 ) -> Result<(Vec<Node>, Option<String>)> {
     let key = |channel: &String| (channel.clone(), channel_key(ground.tenant.secret, channel));
     let mut walk = Walk::new(gap.channels.iter().map(key).collect());
@@ -152,7 +155,8 @@ async fn read_walk(
         }
         slice = (slice * 4).min(LONGEST_SLICE);
     }
-    Ok((load_nodes(connection, ground, &gap.ns, walk.steps).await?, missing))
+    let nodes = load_nodes(connection, ground, (&gap.ns, walk.steps), opened).await?;
+    Ok((nodes, missing))
 }
 
 const READ_ANCESTORS: &str = "
@@ -203,8 +207,8 @@ async fn read_ancestors(
 async fn load_nodes(
     connection: &mut SqliteConnection,
     ground: Ground<'_>,
-    ns: &str,
-    steps: Vec<Step>,
+    (ns, steps): (&str, Vec<Step>),
+    opened: &mut OpenedBytes,
 ) -> Result<Vec<Node>> {
     let tenant = ground.tenant;
     let all: BTreeSet<&String> = steps.iter().flat_map(|step| &step.channels).collect();
@@ -214,16 +218,17 @@ async fn load_nodes(
         CheckpointKeys { at, thread_key, scope_id, ns, id: &steps[at].id }
     };
     let places: Vec<CheckpointKeys<'_>> = (0..steps.len()).map(place).collect();
-    let writes = views::read_writes(connection, tenant, &places, Some(&all)).await?;
+    let writes = (places.as_slice(), Some(all.as_slice()));
+    let writes = views::read_writes(connection, tenant, writes, opened).await?;
     let seeds = steps.iter().flat_map(|step| &step.seeds);
     let scope_id = ground.scope_id;
     let wanted = seeds.map(|(_, no)| ValueRef { scope_id, no: *no, version_key: None });
     let wanted: Vec<ValueRef> = wanted.collect();
-    let mut values = read_values(connection, tenant, &wanted).await?.into_iter();
+    let mut values = read_values(connection, tenant, &wanted, opened).await?.into_iter();
     let with_bases: Vec<CheckpointKeys<'_>> =
         (0..steps.len()).filter(|at| !steps[*at].bases.is_empty()).map(place).collect();
     let mut bases: BTreeMap<usize, Vec<Base>> = BTreeMap::new();
-    for (at, base) in views::read_bases(connection, tenant, &with_bases).await? {
+    for (at, base) in views::read_bases(connection, tenant, &with_bases, opened).await? {
         if steps[at].bases.contains(&base.channel) {
             bases.entry(at).or_default().push(base);
         }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use futures::TryStreamExt as _;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row};
 
 use super::history::{Ground, Want, fill};
 use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views, size_bytes};
 use crate::content::keys::TenantSecret;
-use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{ListCursor, ListQuery, View};
 use crate::domain::checkpoints::history::channels_without_value;
@@ -16,6 +16,8 @@ use crate::domain::checkpoints::storage::Page;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::tokens::grants::Action;
+use crate::domain::{Error, Result};
+use crate::storage::checkpoints::opened_bytes::{LISTED_DOCUMENTS_BYTES, OpenedBytes};
 use crate::storage::content::documents::open_documents;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
@@ -27,8 +29,10 @@ use crate::storage::tokens::owner_macs::OwnerRow;
 const LOOKED_AT_MAX: usize = 10_000;
 /// Rows per statement when a filter has to look at them.
 const FILTER_SLICE: usize = 500;
-/// Checkpoints that are loaded together, before their bytes are counted.
+/// Checkpoints that are loaded together.
 const LOADED_TOGETHER: usize = 16;
+#[expect(clippy::cast_possible_truncation, reason = "it is some MiB")]
+const PAGE_BYTES: usize = LIMITS.list_bytes_max as usize;
 
 impl SqliteStorage {
     pub(in crate::storage) async fn read_page(
@@ -82,24 +86,24 @@ async fn scan(
 ) -> Result<(Vec<CheckpointRow>, Option<ListCursor>)> {
     let mut rows: Vec<CheckpointRow> = Vec::new();
     let mut after = query.after.clone();
-    let mut looked_at = 0;
+    let (mut looked_at, mut documents_bytes) = (0, 0);
     loop {
         // One more than wanted shows whether there is a next page.
         let slice = if query.filter.is_some() { FILTER_SLICE } else { limit + 1 };
         let of = (caller, tenant.secret);
-        let found = read_slice(connection, of, query, after.as_ref(), slice).await?;
-        let last = found.len() < slice;
+        let (found, is_last) = read_slice(connection, of, query, after.as_ref(), slice).await?;
         for row in found {
-            if rows.len() == limit {
+            if rows.len() == limit || documents_bytes > LISTED_DOCUMENTS_BYTES {
                 return Ok((rows, after));
             }
             looked_at += 1;
             after = Some(cursor(&row));
             if matches(tenant, query, &row)? {
+                documents_bytes += row.documents.len();
                 rows.push(row);
             }
         }
-        if last {
+        if is_last {
             return Ok((rows, None));
         }
         if looked_at >= LOOKED_AT_MAX {
@@ -120,14 +124,15 @@ fn matches(tenant: Tenant<'_>, query: &ListQuery, row: &CheckpointRow) -> Result
     Ok(exact_json::contains(&exact_json::parse("metadata", &metadata)?, filter))
 }
 
-/// One slice in the order of listings. The inner select sorts keys only; documents are fetched for what it leaves.
+/// One slice in the order of listings, and whether it is the last one. The inner select sorts keys only; documents are fetched for what it
+/// leaves, as far as they fit.
 async fn read_slice(
     connection: &mut SqliteConnection,
     (caller, secret): (&Caller, &TenantSecret),
     query: &ListQuery,
     after: Option<&ListCursor>,
     count: usize,
-) -> Result<Vec<CheckpointRow>> {
+) -> Result<(Vec<CheckpointRow>, bool)> {
     let mut listed = ThreadFilter::by(caller, Action::Read);
     let of_thread = if let Some(thread_id) = &query.thread_id {
         listed.owner = caller.thread_owner(thread_id.as_str(), Action::Read).map(str::to_owned);
@@ -152,7 +157,7 @@ async fn read_slice(
          cross join checkpoints c on c.rowid = p.row_id
          order by p.checkpoint_id desc, p.thread_id, p.ns"
     );
-    let rows = sqlx::query(AssertSqlSafe(statement))
+    let mut found = sqlx::query(AssertSqlSafe(statement))
         .bind(&caller.tenant)
         .bind(query.thread_id.as_ref().map(|it| it.as_str().to_owned()))
         .bind(query.ns.as_ref().map(|it| it.as_str().to_owned()))
@@ -166,8 +171,7 @@ async fn read_slice(
         .bind(ids_json(&listed))
         .bind(prefixes_json(&listed))
         .bind(query.since.as_ref().map(|it| it.as_str().to_owned()))
-        .fetch_all(connection)
-        .await?;
+        .fetch(connection);
     let checkpoint = |row: &SqliteRow| {
         let thread_id: String = row.try_get("thread_id")?;
         let thread_key = row.try_get("thread_key")?;
@@ -178,7 +182,17 @@ async fn read_slice(
             .check(secret, mac.as_deref())?;
         CheckpointRow::read(row, (thread_id, thread_key, scope_id))
     };
-    rows.iter().map(checkpoint).collect()
+    let (mut rows, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = found.try_next().await? {
+        let row = checkpoint(&row)?;
+        bytes += row.documents.len();
+        rows.push(row);
+        if bytes > LISTED_DOCUMENTS_BYTES {
+            return Ok((rows, false));
+        }
+    }
+    let is_last = rows.len() < count;
+    Ok((rows, is_last))
 }
 
 /// $10 owner, $11 ids, $12 prefixes.
@@ -203,24 +217,62 @@ async fn load(
     page: &mut Page,
 ) -> Result<()> {
     let mut bytes = 0;
-    for slice in rows.chunks(LOADED_TOGETHER) {
-        let loaded: Vec<View> = if query.values {
-            load_views(connection, tenant, slice).await?
-        } else {
-            slice.iter().map(|row| documents(tenant, row)).collect::<Result<_>>()?
+    while page.views.len() < rows.len() {
+        let rest = &rows[page.views.len()..];
+        let loaded = load_some(connection, tenant, query.values, rest).await;
+        let loaded = match loaded {
+            // The next page begins with it, and says so.
+            Err(Error::ValuesTooLarge { .. }) if !page.views.is_empty() => Vec::new(),
+            loaded => loaded?,
         };
-        for view in loaded {
+        let is_cut = loaded.is_empty();
+        let full = loaded.into_iter().any(|view| {
             bytes += size_bytes(&view);
-            if bytes > usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX)
-                && !page.views.is_empty()
-            {
-                page.next = Some(cursor(&rows[page.views.len() - 1]));
-                return Ok(());
+            let is_full = bytes > PAGE_BYTES && !page.views.is_empty();
+            if !is_full {
+                page.views.push(view);
             }
-            page.views.push(view);
+            is_full
+        });
+        if is_cut || full {
+            page.next = Some(cursor(&rows[page.views.len() - 1]));
+            return Ok(());
         }
     }
     Ok(())
+}
+
+/// The first of these checkpoints, as many as are small enough to be loaded together, and one at least.
+async fn load_some(
+    connection: &mut SqliteConnection,
+    tenant: Tenant<'_>,
+    with_values: bool,
+    rows: &[CheckpointRow],
+) -> Result<Vec<View>> {
+    let (mut views, mut bytes): (Vec<View>, usize) = (Vec::new(), 0);
+    for row in rows.iter().take(LOADED_TOGETHER) {
+        let view = documents(tenant, row)?;
+        bytes += size_bytes(&view);
+        views.push(view);
+        if bytes > PAGE_BYTES {
+            break;
+        }
+    }
+    if !with_values {
+        return Ok(views);
+    }
+    let count = views.len();
+    if count > 1 {
+        let mut opened = OpenedBytes::of_page(tenant.large_values);
+        let some = (&rows[..count], views);
+        match load_views(connection, tenant, some, &mut opened).await {
+            Err(Error::ValuesTooLarge { .. }) => {}
+            loaded => return loaded,
+        }
+        views = vec![documents(tenant, &rows[0])?];
+    }
+    let mut opened = OpenedBytes::of(tenant.large_values);
+    load_views(connection, tenant, (&rows[..1], views), &mut opened).await
 }
 
 /// Every listed checkpoint gets the history of every channel that the page is about, so that the answer needs no
@@ -247,7 +299,8 @@ async fn fill_chain(
             Want::new(&view.ns, view.parent.as_deref(), &channels, &view.bases)
         })
         .collect();
-    fill(connection, ground, &mut page.chain, &mut wants).await?;
+    let mut opened = OpenedBytes::of(tenant.large_values);
+    fill(connection, ground, (&mut page.chain, &mut opened), &mut wants).await?;
     drop(wants);
     page.history_channels = all;
     Ok(())

@@ -4,7 +4,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
 use super::history::{Ground, Want, fill};
-use super::views::{COLUMNS, CheckpointRow, Tenant, load_views};
+use super::views::{COLUMNS, CheckpointRow, Tenant, documents, load_views};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
@@ -13,6 +13,7 @@ use crate::domain::checkpoints::history::{Chain, channels_without_value};
 use crate::domain::checkpoints::storage::CheckpointTuple;
 use crate::domain::tokens::grants::Action;
 use crate::storage::checkpoints::channel_map;
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
@@ -65,7 +66,9 @@ impl SqliteStorage {
             CheckpointTuple { generation: Some(found.generation), ..CheckpointTuple::default() };
         if let Some(row) = found.checkpoint {
             let rows = [row];
-            let view = load_views(&mut read, tenant, &rows).await?.pop();
+            let mut opened = OpenedBytes::of(tenant.large_values);
+            let views = vec![documents(tenant, &rows[0])?];
+            let view = load_views(&mut read, tenant, (&rows, views), &mut opened).await?.pop();
             let [row] = rows;
             if let Some(view) = view {
                 let asked = asked_of(tenant, &row, history_channels);
@@ -74,7 +77,7 @@ impl SqliteStorage {
                 let mut wants =
                     [Want::new(&view.ns, view.parent.as_deref(), &channels, &view.bases)];
                 let mut chain = Chain::default();
-                fill(&mut read, ground, &mut chain, &mut wants).await?;
+                fill(&mut read, ground, (&mut chain, &mut opened), &mut wants).await?;
                 answer.history_channels = channels;
                 answer.chain = chain;
                 answer.view = Some(view);

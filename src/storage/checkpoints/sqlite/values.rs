@@ -1,13 +1,16 @@
 //! Reads values of checkpoints and writes by number, puts them together with their chunks, and opens them.
 
+use futures::TryStreamExt as _;
 use serde_json::json;
-use sqlx::Row;
-use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::query::Query;
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqliteRow};
+use sqlx::{Row, Sqlite};
 
 use super::chunks::chunks_of;
 use super::views::Tenant;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
 use crate::domain::{Error, Result};
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::value_parts::comes_as_names;
 use crate::storage::content::associated_data::ValueRow;
 use crate::storage::content::opening::{StoredValue, open_value};
@@ -33,16 +36,14 @@ pub(super) async fn read_values(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
     wanted: &[ValueRef],
+    opened: &mut OpenedBytes,
 ) -> Result<Vec<Value>> {
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
     let set: RowSet = wanted.iter().map(|it| json!([it.scope_id, it.no])).collect();
-    let rows = sqlx::query(READ_VALUES)
-        .bind(tenant.name)
-        .bind(set.json())
-        .fetch_all(&mut *connection)
-        .await?;
+    let values = sqlx::query(READ_VALUES).bind(tenant.name).bind(set.json());
+    let rows = fetch_counted(connection, values, opened).await?;
     if rows.len() != wanted.len() {
         return Err(Error::Integrity("a checkpoint names a value that is not there".into()));
     }
@@ -52,6 +53,21 @@ pub(super) async fn read_values(
     });
     let keys = keys.collect::<Result<Vec<i64>>>()?;
     open_values(connection, tenant, &rows, |at| ValueRow::Version(keys[at])).await
+}
+
+/// Rows with values, as long as what they open to fits. The rows of the others are not fetched.
+pub(super) async fn fetch_counted(
+    connection: &mut SqliteConnection,
+    query: Query<'_, Sqlite, SqliteArguments>,
+    opened: &mut OpenedBytes,
+) -> Result<Vec<SqliteRow>> {
+    let mut found = query.fetch(connection);
+    let mut rows = Vec::new();
+    while let Some(row) = found.try_next().await? {
+        opened.count_value(row.try_get("size_bytes")?, row.try_get("parts")?)?;
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 /// Opens columns `scope_id`, tag, `size_bytes`, digest, body and parts of each row; `row_of` says which row it is.
@@ -92,7 +108,9 @@ impl StoredRow {
     /// The list of chunks whose bytes the reader wants.
     fn list(&self, large_values: LargeValues) -> Option<&[u8]> {
         let list = self.parts.as_deref()?;
-        (!comes_as_names(self.size_bytes, list, large_values)).then_some(list)
+        let is_opened = !large_values.leaves_out(self.size_bytes)
+            && !comes_as_names(self.size_bytes, list, large_values);
+        is_opened.then_some(list)
     }
 
     fn value<'a>(&'a self, row: ValueRow<'a>) -> StoredValue<'a> {

@@ -1,4 +1,5 @@
-//! Loads checkpoints with everything that belongs to them: four statements for any number of them.
+//! Loads checkpoints with everything that belongs to them: four statements for any number of them. Nothing is opened before its size was
+//! counted.
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use serde_json::json;
 use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 
-use super::values::{ValueRef, open_values, read_values};
+use super::values::{ValueRef, fetch_counted, open_values, read_values};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{
     LargeValues, PENDING_SENDS, PendingWrite, Value, View, WriteCall,
@@ -16,6 +17,7 @@ use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::open_base;
 use crate::storage::checkpoints::channel_map;
 use crate::storage::checkpoints::channel_map::Entry;
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::prepare::{channels_of, version_key};
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::content::documents::open_documents;
@@ -91,20 +93,20 @@ impl<'a> Tenant<'a> {
     }
 }
 
-/// Whole views, in the order of `rows`.
+/// Fills in the documents of some checkpoints, in the order of `rows`.
 pub(super) async fn load_views(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    rows: &[CheckpointRow],
+    (rows, mut views): (&[CheckpointRow], Vec<View>),
+    opened: &mut OpenedBytes,
 ) -> Result<Vec<View>> {
-    let mut views = rows.iter().map(|row| documents(tenant, row)).collect::<Result<Vec<_>>>()?;
-    load_values(connection, tenant, rows, &mut views).await?;
+    load_values(connection, tenant, (rows, &mut views), opened).await?;
     let own = places(rows.iter().map(|row| Some(row.id.as_str())), rows);
-    for (at, write) in read_writes(connection, tenant, &own, None).await? {
+    for (at, write) in read_writes(connection, tenant, (&own, None), opened).await? {
         views[at].writes.push(write);
     }
-    load_bases(connection, tenant, &own, &mut views).await?;
-    load_sends(connection, tenant, rows, &mut views).await?;
+    load_bases(connection, tenant, (&own, &mut views), opened).await?;
+    load_sends(connection, tenant, (rows, &mut views), opened).await?;
     for view in &mut views {
         let with_value = |name: &String| view.values.iter().any(|(it, _)| it == name);
         view.delta_channels.retain(|channel| !with_value(channel));
@@ -130,8 +132,8 @@ pub(in crate::storage) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> 
 async fn load_values(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    rows: &[CheckpointRow],
-    views: &mut [View],
+    (rows, views): (&[CheckpointRow], &mut [View]),
+    opened: &mut OpenedBytes,
 ) -> Result<()> {
     let mut names: Vec<(usize, String)> = Vec::new();
     let mut wanted = Vec::new();
@@ -147,7 +149,7 @@ async fn load_values(
             }
         }
     }
-    let values = read_values(connection, tenant, &wanted).await?;
+    let values = read_values(connection, tenant, &wanted, opened).await?;
     for ((at, channel), value) in names.into_iter().zip(values) {
         views[at].values.push((channel, value));
     }
@@ -205,19 +207,18 @@ order by j.key, w.task_path, w.task_id, w.idx";
 pub(super) async fn read_writes(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    places: &[CheckpointKeys<'_>],
-    channels: Option<&[String]>,
+    (places, channels): (&[CheckpointKeys<'_>], Option<&[String]>),
+    opened: &mut OpenedBytes,
 ) -> Result<Vec<(usize, PendingWrite)>> {
     if places.is_empty() {
         return Ok(Vec::new());
     }
     let set: RowSet = places.iter().map(place_json).collect();
-    let rows = sqlx::query(READ_WRITES)
+    let found = sqlx::query(READ_WRITES)
         .bind(tenant.name)
         .bind(set.json())
-        .bind(channels.map(|it| json!(it).to_string()))
-        .fetch_all(&mut *connection)
-        .await?;
+        .bind(channels.map(|it| json!(it).to_string()));
+    let rows = fetch_counted(connection, found, opened).await?;
     let writes = rows.iter().map(WriteKey::read).collect::<Result<Vec<_>>>()?;
     let at: HashMap<usize, &CheckpointKeys<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let row = |index: usize| writes[index].row(at[&writes[index].position]);
@@ -284,6 +285,7 @@ pub(super) async fn read_bases(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
     places: &[CheckpointKeys<'_>],
+    opened: &mut OpenedBytes,
 ) -> Result<Vec<(usize, crate::domain::checkpoints::history::Base)>> {
     if places.is_empty() {
         return Ok(Vec::new());
@@ -294,11 +296,12 @@ pub(super) async fn read_bases(
     let at: HashMap<usize, &CheckpointKeys<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let base = |row: &SqliteRow| {
         let channel: String = row.try_get("channel")?;
-        let document: Vec<u8> = row.try_get("document")?;
+        let document: &[u8] = row.try_get("document")?;
+        opened.count_base(document)?;
         let position = position(row)?;
         let place = at[&position];
         let at = CheckpointAt { scope_id: place.scope_id, ns: place.ns, id: place.id };
-        Ok((position, open_base(tenant.secret, at, channel, &document)?))
+        Ok((position, open_base(tenant.secret, at, channel, document)?))
     };
     rows.iter().map(base).collect()
 }
@@ -306,10 +309,10 @@ pub(super) async fn read_bases(
 async fn load_bases(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    own: &[CheckpointKeys<'_>],
-    views: &mut [View],
+    (own, views): (&[CheckpointKeys<'_>], &mut [View]),
+    opened: &mut OpenedBytes,
 ) -> Result<()> {
-    for (at, base) in read_bases(connection, tenant, own).await? {
+    for (at, base) in read_bases(connection, tenant, own, opened).await? {
         if base.channel == PENDING_SENDS {
             views[at].pending_sends = base.writes.into_iter().map(|(_, value)| value).collect();
         } else {
@@ -323,13 +326,14 @@ async fn load_bases(
 async fn load_sends(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
-    rows: &[CheckpointRow],
-    views: &mut [View],
+    (rows, views): (&[CheckpointRow], &mut [View]),
+    opened: &mut OpenedBytes,
 ) -> Result<()> {
     let parents = rows.iter().map(|row| row.parent.as_deref().filter(|_| row.legacy));
     let parents = places(parents, rows);
     let channel = [PENDING_SENDS.to_owned()];
-    for (at, write) in read_writes(connection, tenant, &parents, Some(&channel)).await? {
+    let parents = (parents.as_slice(), Some(channel.as_slice()));
+    for (at, write) in read_writes(connection, tenant, parents, opened).await? {
         views[at].pending_sends.push(write.value);
     }
     Ok(())
@@ -337,12 +341,7 @@ async fn load_sends(
 
 /// Decoded bytes that a view adds to a page.
 pub(in crate::storage) fn size_bytes(view: &View) -> usize {
-    let value = |value: &Value| value.data.len() + 64;
     let documents: usize = [&view.skeleton, &view.metadata].into_iter().map(Bytes::len).sum();
-    let values: usize = view.values.iter().map(|(_, it)| value(it)).sum();
-    let writes: usize = view.writes.iter().map(|it| value(&it.value)).sum();
-    let bases = view.bases.iter().flat_map(|base| {
-        base.seed.iter().chain(base.writes.iter().map(|(_, value)| value)).map(value)
-    });
-    documents + values + writes + bases.sum::<usize>() + 256
+    let values: usize = view.all_values().map(|it| it.data.len() + 64).sum();
+    documents + values + 256
 }

@@ -12,6 +12,7 @@ use crate::domain::threads::storage::DeleteThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::checkpoints::base_document::seal_base;
+use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::postgres::reading::Walked;
 use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::content::associated_data::CheckpointAt;
@@ -116,9 +117,11 @@ impl PostgresStorage {
         (orphan, packs): (&Orphan, &PackPrefetch),
     ) -> Result<Vec<Base>> {
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
+        let mut opened = OpenedBytes::of(place.large_values);
         let start = Some(orphan.parent.as_str());
         while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
-            let nodes = self.read_walk(connection, secret, place, &gap, packs).await?;
+            let nodes =
+                self.read_walk(connection, secret, (place, &gap), packs, &mut opened).await?;
             if nodes.is_empty() {
                 absent.insert((gap.ns, gap.start));
             } else {

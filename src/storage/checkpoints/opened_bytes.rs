@@ -1,0 +1,63 @@
+//! Counts the bytes of the values that a read is about to open, and refuses a read that would open too many. It is the same for every
+//! engine.
+
+use super::value_parts::comes_as_names;
+use crate::domain::checkpoints::checkpoint::LargeValues;
+use crate::domain::{Error, Result};
+use crate::storage::content::documents::size_of_document;
+
+/// Checkpoints of a page whose values have more bytes together are read one after the other.
+const LISTED_TOGETHER_BYTES_MAX: u64 = 16 << 20;
+/// Stored bytes of the documents of one slice of a listing, but for one that is larger.
+pub const LISTED_DOCUMENTS_BYTES: usize = 16 << 20;
+
+/// What one answer opens.
+pub struct OpenedBytes {
+    large_values: LargeValues,
+    limit: u64,
+    sum: u64,
+}
+
+impl OpenedBytes {
+    /// Of an answer, or of one checkpoint of a page.
+    pub fn of(large_values: LargeValues) -> Self {
+        Self { large_values, limit: large_values.together_bytes_max(), sum: 0 }
+    }
+
+    /// Of some checkpoints of a page. Where they are too large together, each is read alone.
+    pub fn of_page(large_values: LargeValues) -> Self {
+        Self { limit: LISTED_TOGETHER_BYTES_MAX, ..Self::of(large_values) }
+    }
+
+    pub fn limit(&self) -> i64 {
+        self.limit.cast_signed()
+    }
+
+    /// Counts a value with its list of chunks, if it comes with its bytes.
+    ///
+    /// # Errors
+    /// `ValuesTooLarge`.
+    pub fn count_value(&mut self, size_bytes: i32, list: Option<&[u8]>) -> Result<()> {
+        let is_named = || list.is_some_and(|it| comes_as_names(size_bytes, it, self.large_values));
+        if self.large_values.leaves_out(size_bytes) || is_named() {
+            return Ok(());
+        }
+        self.count(u64::from(size_bytes.unsigned_abs()))
+    }
+
+    /// Counts a delta base.
+    ///
+    /// # Errors
+    /// As [`Self::count_value`].
+    pub fn count_base(&mut self, sealed: &[u8]) -> Result<()> {
+        self.count(u64::from(size_of_document(sealed)))
+    }
+
+    fn count(&mut self, bytes: u64) -> Result<()> {
+        self.sum += bytes;
+        if self.sum > self.limit {
+            return Err(Error::ValuesTooLarge { limit: self.limit });
+        }
+        Ok(())
+    }
+}
