@@ -1,4 +1,4 @@
-//! Lists the cases of files that are too large for a value.
+//! Lists the cases of files that are too large for a value, and of reads of more than fits in memory.
 
 contract! {
     contents:
@@ -20,4 +20,10 @@ contract! {
         the_end_of_an_upload_that_comes_again_changes_nothing
         a_put_of_bytes_that_comes_again_with_its_key_is_done_once
         a_value_over_256_kib_is_read_at_a_place_of_the_cpu_pool_and_a_small_one_without;
+    large_reads:
+        values_that_no_answer_holds_are_refused_or_told_by_size
+        writes_and_histories_count_like_values
+        documents_are_listed_as_far_as_a_page_holds_them
+        a_timeline_ends_where_skeletons_of_parents_do_not_fit
+        large_items_are_opened_a_few_at_a_time;
 }

@@ -64,6 +64,7 @@ mod item_words;
 mod items;
 mod keys;
 mod large_files;
+mod large_reads;
 mod lean;
 mod leases;
 mod listing;

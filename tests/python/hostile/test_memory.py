@@ -1,4 +1,5 @@
-"""What one request takes of the server's memory: no more than eight times its body and 16 MiB, whatever it asks for.
+"""What one request takes of the server's memory: no more than eight times its body and 16 MiB, whatever it asks for. What a read takes
+is bounded however much is stored.
 
 The server is a process of its own. Its highest memory is forgotten before each request (`clear_refs`) and read after it (`VmHWM`).
 """
@@ -9,6 +10,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,33 +21,55 @@ MIB = 1 << 20
 # Of the body once it is unpacked, and beside it.
 TIMES, BESIDE_BYTES = 8, 16 * MIB
 MANY = 4_000_000
+# What a read takes at the most, whatever is stored: a value or two, and the answer.
+READ_BYTES = 112 * MIB
+WIDE = "6f1d2a0e-7c53-4d0a-9a57-0b1c2d3e4f50"
+ITEMS = ["large items"]
 
 
 class Measured:
     """A server whose memory is looked at around each request."""
 
-    def __init__(self, server: Server):
+    def __init__(self, server: Server, key: str | None = None):
         self.server = server
-        self.key = server.new_key()
+        self.key = key or server.new_key()
         self.process = Path(f"/proc/{server.pid}")
 
     def kib(self, name: str) -> int:
         lines = (self.process / "status").read_text().splitlines()
         return int(next(it for it in lines if it.startswith(f"{name}:")).split()[1])
 
-    def post(self, path: str, media: str, body: bytes) -> tuple[int, dict[str, object], int]:
+    def get(self, path: str) -> tuple[int, Any, int]:
+        return self.send("GET", path, None, {})
+
+    def post(self, path: str, media: str, body: bytes) -> tuple[int, Any, int]:
         """Status, answer, and the bytes that the request took at the worst."""
-        (self.process / "clear_refs").write_text("5")
-        before = self.kib("VmRSS")
-        headers = {"Content-Type": media, "Accept": JSON, "X-Api-Key": self.key}
+        headers = {"Content-Type": media}
         packed = gzip.compress(body, 1)
         if len(packed) < len(body) // 2:
             headers["Content-Encoding"] = "gzip"
             body = packed
+        return self.send("POST", path, body, headers)
+
+    def send(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, Any, int]:
+        (self.process / "clear_refs").write_text("5")
+        before = self.kib("VmRSS")
+        headers = {"Accept": JSON, "X-Api-Key": self.key} | headers
         connection: http.client.HTTPConnection = connect(self.server.url)
-        answer = send(connection, "POST", path, body, headers)
+        answer = send(connection, method, path, body, headers)
         connection.close()
         return answer.status, json.loads(answer.body), (self.kib("VmHWM") - before) << 10
+
+    def do(self, path: str, body: object) -> Any:
+        """A request that is not measured and that has to be done."""
+        status, answer, _ = self.post(path, JSON, json.dumps(body).encode())
+        assert status == 200, answer
+        return answer
+
+    def read(self, path: str, body: object) -> tuple[int, Any, int]:
+        return self.post(path, JSON, json.dumps(body).encode())
 
 
 @pytest.fixture(scope="module")
@@ -199,3 +223,144 @@ def test_a_batch_that_reads_one_value_many_times_takes_no_memory(
 
     assert (status, answer["code"], answer["limit"]) == (413, "too_large", 64 * MIB), answer
     assert taken <= 4 * 64 * MIB, f"{taken >> 20} MiB"
+
+
+def checkpoint(
+    at: int, value: int = 0, *, channel: str = "messages", metadata: int = 0
+) -> dict[str, Any]:
+    """A checkpoint with a value and metadata of so many bytes."""
+    data = "A" * (value * 4 // 3 // 4 * 4)
+    values = [{"channel": channel, "version": f"{at}", "tag": "bytes", "data": data}]
+    return {
+        "checkpoint_id": f"{at:04}",
+        "skeleton": {"v": 4, "channel_versions": {channel: f"{at}"}},
+        "metadata": {"pad": "a" * metadata},
+        "values": values,
+    }
+
+
+def commit(measured: Measured, thread: str, put: dict[str, Any]) -> None:
+    measured.do(COMMIT, {"thread_id": thread, "ops": [{"checkpoint": put}]})
+
+
+@pytest.fixture(scope="module")
+def stored() -> Iterator[tuple[Place, str]]:
+    """What is read below. The server that stored it is gone, and with it the memory that storing took."""
+    place = Place()
+    server = Server(place).start()
+    try:
+        it = Measured(server)
+        put_all(it)
+        server.stop()
+        yield place, it.key
+    finally:
+        server.stop()
+        place.remove()
+
+
+def put_all(it: Measured) -> None:
+    # The newest checkpoint of this thread has 200 MiB of zeros in five channels, each of its own commit.
+    for at in range(5):
+        put = checkpoint(at, 40 * MIB, channel=f"c{at}")
+        put["skeleton"]["channel_versions"] = {f"c{it}": f"{it}" for it in range(at + 1)}
+        if at > 0:
+            put["parent_checkpoint_id"] = f"{at - 1:04}"
+        commit(it, WIDE, put)
+    for at in range(12):
+        commit(it, "page", checkpoint(at, 12 * MIB))
+        commit(it, "documents", checkpoint(at, metadata=12 * MIB))
+    it.do("/v1/store/settings/put", {"namespace": ITEMS, "text_fields": ["content"]})
+    for at in range(12):
+        # Small when it is compressed, and in no part like another.
+        pad = "".join(f"{at} {block}" + "a" * 8_000 for block in range(12 * MIB // 8_000))
+        value = {"content": "a word", "pad": pad}
+        it.do("/v1/store/put", {"namespace": ITEMS, "key": f"/d/{at}", "value": value})
+
+
+@pytest.fixture
+def reading(stored: tuple[Place, str]) -> Iterator[Measured]:
+    """A server that has read nothing yet."""
+    place, key = stored
+    server = Server(place).start()
+    try:
+        it = Measured(server, key)
+        it.do("/v1/threads/get", {"thread_id": "none"})
+        yield it
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("value_parts", [False, True])
+def test_a_checkpoint_that_no_answer_holds_is_refused_before_it_is_opened(
+    reading: Measured, value_parts: bool
+) -> None:
+    body = {"thread_id": WIDE, "value_parts": value_parts}
+    status, answer, taken = reading.read("/v1/checkpoints/get", body)
+
+    assert (status, answer["code"], answer["limit"]) == (413, "too_large", 128 * MIB), answer
+    assert answer["field"] == "value_parts"
+    assert taken <= READ_BYTES, f"{taken >> 20} MiB"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/v1/state?thread_id={WIDE}",
+        f"/v1/checkpoints/values?thread_id={WIDE}",
+        f"/threads/{WIDE}/state",
+        f"/threads/{WIDE}/history",
+    ],
+)
+def test_what_is_too_large_to_be_shown_is_told_by_its_size(reading: Measured, path: str) -> None:
+    status, answer, taken = reading.get(path)
+
+    assert status == 200, answer
+    assert f'"size_bytes": {40 * MIB // 3 * 3}' in json.dumps(answer)
+    assert taken <= READ_BYTES, f"{taken >> 20} MiB"
+
+
+def test_the_state_of_a_large_thread_is_derived_all_the_same(reading: Measured) -> None:
+    body = {"status": ["idle"], "include": ["preview"]}
+    status, answer, taken = reading.read("/v1/threads/search", body)
+
+    assert status == 200, answer
+    assert WIDE in [it["thread_id"] for it in answer["threads"]]
+    assert taken <= READ_BYTES, f"{taken >> 20} MiB"
+
+
+def test_a_page_of_large_checkpoints_opens_few_of_them(reading: Measured) -> None:
+    status, answer, taken = reading.read("/v1/checkpoints/list", {"thread_id": "page"})
+
+    assert status == 200, answer.keys()
+    assert len(answer["checkpoints"]) == 1 and answer["next_cursor"]
+    assert taken <= READ_BYTES, f"{taken >> 20} MiB"
+
+
+def test_a_page_of_large_documents_opens_few_of_them(reading: Measured) -> None:
+    body = {"thread_id": "documents", "values": False}
+    status, answer, taken = reading.read("/v1/checkpoints/list", body)
+
+    assert status == 200, answer.keys()
+    assert len(answer["checkpoints"]) == 1 and answer["next_cursor"]
+    assert taken <= READ_BYTES, f"{taken >> 20} MiB"
+
+
+ITEM_READS: dict[str, tuple[str, dict[str, object]]] = {
+    "a filter": ("/v1/store/search", {"filter": {"content": "other"}}),
+    "words": ("/v1/store/search", {"mode": "text", "query": "word", "filter": {"content": "b"}}),
+    "vectors": ("/v1/store/search", {"query_vector": [1, 0], "filter": {"content": "b"}}),
+    "a count": ("/v1/store/count", {"filter": {"content": "other"}}),
+    "grep": ("/v1/files/grep", {"pattern": "nothing"}),
+    "a download": ("/v1/files/download", {"paths": [f"/d/{at}" for at in range(12)]}),
+    "a move": ("/v1/files/move", {"from": "/d", "to": "/e"}),
+}
+
+
+@pytest.mark.parametrize("name", ITEM_READS)
+def test_large_items_are_opened_a_few_at_a_time(reading: Measured, name: str) -> None:
+    path, body = ITEM_READS[name]
+    of = "prefix" if "store" in path else "namespace"
+    status, answer, taken = reading.read(path, {of: ITEMS} | body)
+
+    assert status == (413 if name == "a move" else 200), answer
+    assert taken <= READ_BYTES * (2 if name == "a move" else 1), f"{taken >> 20} MiB"
