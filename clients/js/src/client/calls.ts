@@ -82,11 +82,20 @@ export class Calls {
     query: Query<P>,
     integers: Integers,
   ): Promise<GotOf<P>> {
+    const body = await this.#jsonBody(path, query);
+    return objectOf<GotOf<P> & object>(plainJson(body, integers), "the answer");
+  }
+
+  /** The JSON text of the answer itself, in which numbers keep the form that the server gave them. */
+  async getJsonText<P extends GetPath>(path: P, query: Query<P>): Promise<string> {
+    return textOf(await this.#jsonBody(path, query));
+  }
+
+  async #jsonBody<P extends GetPath>(path: P, query: Query<P>): Promise<Uint8Array> {
     const headers = { accept: "application/json" };
     const place = path + queryText(query as Parameters);
     const request = { method: "GET", path: place, headers, isWrite: false } as const;
-    const { body } = await this.#connection.answer(request);
-    return objectOf<GotOf<P> & object>(plainJson(body, integers), "the answer");
+    return (await this.#connection.answer(request)).body;
   }
 
   async delete(

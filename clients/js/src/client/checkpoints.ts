@@ -4,6 +4,7 @@ import { InvalidError } from "../errors.js";
 import type { CallOptions } from "../http/deadline.js";
 import type { Integers } from "../wire/document_value.js";
 import { idOf, threadIdOf } from "../wire/ids.js";
+import { jsonTextAt } from "../wire/json_text.js";
 import {
   optionalPositiveNumber,
   optionalSignedNumber,
@@ -179,6 +180,20 @@ export class Checkpoints {
       .with(options)
       .getJson("/v1/checkpoints/values", query, integers);
     return answer.checkpoint ? checkpointValues(answer.checkpoint) : undefined;
+  }
+
+  /**
+   * The JSON text of one place of the values, as the server shows it and never cut: `1.0` stays `1.0` there, and whole numbers keep all
+   * digits. `pointer` is a JSON Pointer that begins with the channel. Undefined also means that there is no such place.
+   */
+  async valueText(
+    threadId: string,
+    pointer: string,
+    options: CheckpointOptions = {},
+  ): Promise<string | undefined> {
+    const query = shownQuery(threadId, { ...options, pointer });
+    const answer = await this.#calls.with(options).getJsonText("/v1/checkpoints/values", query);
+    return jsonTextAt(answer, ["checkpoint", "channels", 0, "value"]);
   }
 
   /** A state as the graph's `get_state` tells it, with tasks, interrupts and pending writes, as plain JSON. */

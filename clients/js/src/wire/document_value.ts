@@ -71,7 +71,7 @@ function marked(text: string, mark: string): string {
 }
 
 /** The place behind the string that begins here. */
-function endOfString(text: string, begin: number): number {
+export function endOfString(text: string, begin: number): number {
   for (let at = begin; ; ) {
     at = text.indexOf('"', at + 1);
     if (at < 0) return text.length;
