@@ -16,16 +16,17 @@ export interface Entry {
   calls: Call[];
 }
 
-/** The entries of stored messages. */
-export function conversationOf(stored: readonly unknown[]): Entry[] {
-  return joinResults(stored.map(messageOf));
+/** The entries of stored messages, of which the first is number `from` of the list. */
+export function conversationOf(stored: readonly unknown[], from = 0): Entry[] {
+  return joinResults(stored.map(messageOf), from);
 }
 
 /** Puts results under their calls. A result without its call stands by itself. */
-export function joinResults(messages: readonly Message[]): Entry[] {
+export function joinResults(messages: readonly Message[], from = 0): Entry[] {
   const called = new Set(messages.flatMap(({ calls }) => calls.map(({ id }) => id)));
   const results = resultsOf(messages);
-  return messages.flatMap((message, index) => {
+  return messages.flatMap((message, at) => {
+    const index = from + at;
     const isShownAtCall = message.callId !== undefined && called.has(message.callId);
     if (isShownAtCall && results.get(message.callId) === message) return [];
     const calls = message.calls.map((call) => ({

@@ -1,7 +1,7 @@
 /** Questions of threads that wait for a person, and the code that answers them. */
 
+import { isFields } from "./fields.js";
 import { pythonLiteral, scriptLiteral } from "./literals.js";
-import { isFields } from "./shapes.js";
 
 export interface Interrupt {
   id?: string | undefined;

@@ -1,6 +1,6 @@
 /** The difference of two JSON values. `applyPatch(diffOf(a, b), a)` is `b`. */
 
-import { isFields } from "./shapes.js";
+import { isFields } from "./fields.js";
 
 export type ListStep =
   | { kind: "keep"; count: number }

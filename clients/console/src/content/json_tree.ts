@@ -1,6 +1,7 @@
 /** Chooses the entries and characters of a value that a JSON tree shows at one time. */
 
-import { isFields, opaqueOf } from "./shapes.js";
+import { isFields } from "./fields.js";
+import { opaqueOf } from "./shapes.js";
 
 /** Entries of a list or an object that are added at one time. */
 export const ENTRIES_SHOWN = 100;

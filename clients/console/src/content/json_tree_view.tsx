@@ -1,10 +1,13 @@
 /** A value as a tree that opens where a person opens it. Copy gives the whole value. */
 
 import { ChevronRight } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { CopyButton } from "../parts/copy.js";
 import { Marked } from "../parts/marked.js";
 import { sizeText } from "../parts/units.js";
+import { type Cut, cutOf, hasCuts } from "./cut.js";
+import { useCutSource } from "./cut_source.js";
+import { CutView } from "./cut_view.js";
 import {
   counted,
   cutText,
@@ -19,30 +22,97 @@ import {
   TEXT_SHOWN_MAX,
 } from "./json_tree.js";
 import { opaqueOf } from "./shapes.js";
+import { PlainText } from "./text_view.js";
 
 interface Given {
   value: unknown;
   /** What it is, for the copy button. */
   what: string;
   isOpen?: boolean;
+  /** The text that is copied, where it is not that of `value`. */
+  text?: (() => string | Promise<string>) | undefined;
 }
 
-export function JsonTree({ value, what, isOpen = true }: Given) {
+export function JsonTree({ value, what, isOpen = true, text }: Given) {
+  const isWhole = useCutSource() === undefined;
+  // Nothing that is cut is copied: each cut place has a button for all of it.
+  const copied = text ?? (isWhole || !hasCuts(value) ? () => jsonText(value) : undefined);
   return (
     <div className="json">
-      <CopyButton text={() => jsonText(value)} what={what} />
-      {hasEntries(value) ? (
-        <Node value={value} name={undefined} isOpenFirst={isOpen} />
-      ) : (
-        <Leaf value={value} />
-      )}
+      {copied ? <CopyButton text={copied} what={what} /> : null}
+      <Value value={value} name={undefined} isOpen={isOpen} />
     </div>
   );
 }
 
-function Node(given: { value: unknown; name: Name | undefined; isOpenFirst?: boolean }) {
-  const { value, name } = given;
-  const [isOpen, setIsOpen] = useState(given.isOpenFirst === true);
+interface ValueGiven {
+  value: unknown;
+  name: Name | undefined;
+  isOpen?: boolean;
+  isWhole?: boolean;
+}
+
+function Value({ value, name, isOpen = false, isWhole = false }: ValueGiven) {
+  const cut = useCutSource() && cutOf(value);
+  if (cut) return <CutEntry cut={cut} name={name} isOpen={isOpen} />;
+  if (hasEntries(value)) return <Node value={value} name={name} isOpenFirst={isOpen} />;
+  return (
+    <div className={name === undefined ? "" : "json-leaf"}>
+      <NameText name={name} />
+      <Leaf value={value} isWhole={isWhole} />
+    </div>
+  );
+}
+
+/** A cut place opens as any other one does: then it shows its head, and offers the rest. */
+function CutEntry({ cut, name, isOpen }: { cut: Cut; name: Name | undefined; isOpen: boolean }) {
+  const what = name === undefined ? "the value" : String(name);
+  if (cut.length === undefined) {
+    return (
+      <div className={name === undefined ? "" : "json-leaf"}>
+        <NameText name={name} />
+        <CutView
+          cut={cut}
+          what={what}
+          render={(value, isWhole) => <Value value={value} name={undefined} isWhole={isWhole} />}
+        />
+      </div>
+    );
+  }
+  return (
+    <Toggle name={name} summary={cutSummary(cut)} isOpenFirst={isOpen}>
+      <CutView
+        cut={cut}
+        what={what}
+        render={(value, isWhole) => <Entries value={value} from={isWhole ? 0 : cut.from} />}
+      />
+    </Toggle>
+  );
+}
+
+function cutSummary({ length = 0, sizeBytes, head }: Cut): string {
+  const [open, close] = Array.isArray(head) ? ["[", "]"] : ["{", "}"];
+  return `${open}${counted(length, "entry", "entries")}${close} ${sizeText(sizeBytes)}`;
+}
+
+function Node(given: { value: unknown; name: Name | undefined; isOpenFirst: boolean }) {
+  const { value, name, isOpenFirst } = given;
+  return (
+    <Toggle name={name} summary={summaryOf(value)} isOpenFirst={isOpenFirst}>
+      <Entries value={value} from={0} />
+    </Toggle>
+  );
+}
+
+interface ToggleGiven {
+  name: Name | undefined;
+  summary: string;
+  isOpenFirst: boolean;
+  children: ReactNode;
+}
+
+function Toggle({ name, summary, isOpenFirst, children }: ToggleGiven) {
+  const [isOpen, setIsOpen] = useState(isOpenFirst);
   return (
     <>
       <button
@@ -54,29 +124,23 @@ function Node(given: { value: unknown; name: Name | undefined; isOpenFirst?: boo
         <ChevronRight aria-hidden className={isOpen ? "turned" : ""} />
         <NameText name={name} />
         <span className="json-summary">
-          <Marked text={summaryOf(value)} />
+          <Marked text={summary} />
         </span>
       </button>
-      {isOpen ? <Entries value={value} /> : null}
+      {isOpen ? children : null}
     </>
   );
 }
 
-function Entries({ value }: { value: unknown }) {
+/** `from`: the number of the first entry of a list. */
+function Entries({ value, from }: { value: unknown; from: number }) {
   const [count, setCount] = useState(ENTRIES_SHOWN);
   const { entries, more } = entriesOf(value, count);
   return (
     <ul className="json-entries">
       {entries.map(([name, entry]) => (
         <li key={name}>
-          {hasEntries(entry) ? (
-            <Node value={entry} name={name} />
-          ) : (
-            <div className="json-leaf">
-              <NameText name={name} />
-              <Leaf value={entry} />
-            </div>
-          )}
+          <Value value={entry} name={typeof name === "number" ? name + from : name} />
         </li>
       ))}
       {more > 0 ? (
@@ -103,7 +167,7 @@ function NameText({ name }: { name: Name | undefined }) {
   );
 }
 
-function Leaf({ value }: { value: unknown }) {
+function Leaf({ value, isWhole }: { value: unknown; isWhole: boolean }) {
   const opaque = opaqueOf(value);
   if (opaque) {
     const size = opaque.sizeBytes === undefined ? "" : `, ${sizeText(opaque.sizeBytes)}`;
@@ -113,7 +177,9 @@ function Leaf({ value }: { value: unknown }) {
       </span>
     );
   }
-  if (typeof value === "string") return <TextLeaf text={value} />;
+  if (typeof value === "string") {
+    return isWhole ? <PlainText text={value} /> : <TextLeaf text={value} />;
+  }
   const kind = value === null ? "null" : typeof value;
   const isEmpty = typeof value === "object" && value !== null;
   return <span className={`json-${kind}`}>{isEmpty ? summaryOf(value) : scalarText(value)}</span>;

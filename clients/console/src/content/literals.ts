@@ -1,7 +1,7 @@
 /** Values as literals of Python, TypeScript and the shell, for code that a person copies. */
 
+import { isFields } from "./fields.js";
 import { escapeHidden, escapeHiddenForPython } from "./hidden_characters.js";
-import { isFields } from "./shapes.js";
 
 export function pythonLiteral(value: unknown): string {
   if (value === null || value === undefined) return "None";

@@ -5,9 +5,11 @@ import type { ReactNode } from "react";
 import { Guard } from "../parts/guard.js";
 import { Marked } from "../parts/marked.js";
 import type { Call, Entry } from "./conversation.js";
+import type { Cut } from "./cut.js";
+import { CutView } from "./cut_view.js";
 import { bytesOfBase64, imageTypeOf } from "./images.js";
 import { JsonTree } from "./json_tree_view.js";
-import type { Message, Part, Role } from "./messages.js";
+import { base64Of, type Message, type Part, type Role } from "./messages.js";
 import { Picture } from "./picture.js";
 import { PlainText, TextView } from "./text_view.js";
 
@@ -81,16 +83,16 @@ function Parts({ message }: { message: Message }) {
 function PartView({ part, isPlain }: { part: Part; isPlain: boolean }) {
   switch (part.kind) {
     case "text":
-      return <TextView text={part.text} isPlain={isPlain} />;
+      return <LongText part={part} render={(text) => <TextView text={text} isPlain={isPlain} />} />;
     case "reasoning":
       return (
         <details className="reasoning">
           <summary>Reasoning</summary>
-          <PlainText text={part.text} />
+          <LongText part={part} render={(text) => <PlainText text={text} />} />
         </details>
       );
     case "image":
-      return <ImagePart base64={part.base64} />;
+      return part.cut ? <CutPicture cut={part.cut} /> : <ImagePart base64={part.base64} />;
     case "address":
       return (
         <p className="image-placeholder">
@@ -100,6 +102,34 @@ function PartView({ part, isPlain }: { part: Part; isPlain: boolean }) {
     case "json":
       return <JsonTree value={part.value} what="this part" isOpen={false} />;
   }
+}
+
+interface LongTextGiven {
+  part: { text: string; cut?: Cut | undefined };
+  render: (text: string) => ReactNode;
+}
+
+/** A text of which only the beginning may be here. */
+function LongText({ part, render }: LongTextGiven) {
+  if (!part.cut) return render(part.text);
+  return <CutView cut={part.cut} what="the text" render={(value) => render(String(value))} />;
+}
+
+/** A picture comes when it is asked for. */
+function CutPicture({ cut }: { cut: Cut }) {
+  return (
+    <CutView
+      cut={cut}
+      what="the picture"
+      render={(value, isWhole) =>
+        isWhole ? (
+          <ImagePart base64={base64Of(String(value)) ?? String(value)} />
+        ) : (
+          <p className="image-placeholder">a picture</p>
+        )
+      }
+    />
+  );
 }
 
 function ImagePart({ base64 }: { base64: string }) {
@@ -138,8 +168,12 @@ function ResultView({ message }: { message: Message }) {
       <Guarded message={message}>
         {message.parts.map((part, at) =>
           part.kind === "text" ? (
-            // biome-ignore lint/suspicious/noArrayIndexKey: parts of a stored message do not move
-            <PlainText key={at} text={part.text} shown={RESULT_SHOWN} />
+            <LongText
+              // biome-ignore lint/suspicious/noArrayIndexKey: parts of a stored message do not move
+              key={at}
+              part={part}
+              render={(text) => <PlainText text={text} shown={RESULT_SHOWN} />}
+            />
           ) : (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts of a stored message do not move
             <PartView key={at} part={part} isPlain />

@@ -1,13 +1,15 @@
 /** Reads stored messages of LangChain, in the forms that Python and JavaScript give them, for display. */
 
-import { type Fields, isFields } from "./shapes.js";
+import { type Cut, cutOf, headOf, listWindowOf } from "./cut.js";
+import { type Fields, isFields } from "./fields.js";
 
 export type Role = "human" | "ai" | "tool" | "system" | "other";
 
+/** `cut`: only the beginning is here. */
 export type Part =
-  | { kind: "text"; text: string }
-  | { kind: "reasoning"; text: string }
-  | { kind: "image"; base64: string }
+  | { kind: "text"; text: string; cut?: Cut | undefined }
+  | { kind: "reasoning"; text: string; cut?: Cut | undefined }
+  | { kind: "image"; base64: string; cut?: Cut | undefined }
   | { kind: "address"; address: string }
   | { kind: "json"; value: unknown };
 
@@ -117,12 +119,11 @@ function parsed(args: unknown): unknown {
 
 function partsOf(fields: Fields, callIds: Set<string | undefined>): Part[] {
   const { content } = fields;
-  const reasoning = isFields(fields["additional_kwargs"])
-    ? textOf(fields["additional_kwargs"]["reasoning_content"])
-    : undefined;
-  const before: Part[] = reasoning ? [{ kind: "reasoning", text: reasoning }] : [];
-  if (typeof content === "string")
-    return content === "" ? before : [...before, { kind: "text", text: content }];
+  const more = fields["additional_kwargs"];
+  const reasoning = isFields(more) ? longText(more["reasoning_content"]) : undefined;
+  const before: Part[] = reasoning?.text ? [{ kind: "reasoning", ...reasoning }] : [];
+  const text = longText(content);
+  if (text) return text.text === "" ? before : [...before, { kind: "text", ...text }];
   if (!Array.isArray(content)) {
     return content === undefined || content === null
       ? before
@@ -132,15 +133,16 @@ function partsOf(fields: Fields, callIds: Set<string | undefined>): Part[] {
 }
 
 function partOf(block: unknown, callIds: Set<string | undefined>): Part[] {
-  if (typeof block === "string") return [{ kind: "text", text: block }];
+  const whole = longText(block);
+  if (whole) return [{ kind: "text", ...whole }];
   if (!isFields(block)) return [{ kind: "json", value: block }];
   switch (block["type"]) {
     case "text":
     case "text-plain":
-    case "output_text":
-      return typeof block["text"] === "string"
-        ? [{ kind: "text", text: block["text"] }]
-        : other(block);
+    case "output_text": {
+      const text = longText(block["text"]);
+      return text ? [{ kind: "text", ...text }] : other(block);
+    }
     case "thinking":
     case "reasoning":
       return reasoningOf(block);
@@ -167,21 +169,29 @@ function reasoningOf(block: Fields): Part[] {
   const summary = listOf(block["summary"]).map((one) =>
     isFields(one) ? textOf(one["text"]) : undefined,
   );
-  const text = textOf(block["thinking"]) ?? textOf(block["reasoning"]) ?? textOf(block["text"]);
-  const found = text ?? summary.filter((one) => one !== undefined).join("\n");
-  return found === "" ? other(block) : [{ kind: "reasoning", text: found }];
+  const text =
+    longText(block["thinking"]) ?? longText(block["reasoning"]) ?? longText(block["text"]);
+  const found = text ?? { text: summary.filter((one) => one !== undefined).join("\n") };
+  return found.text === "" ? other(block) : [{ kind: "reasoning", ...found }];
 }
 
 function imageOf(block: Fields): Part[] {
   const inner = block["image_url"];
   const source = isFields(block["source"]) ? block["source"] : block;
-  const address = textOf(isFields(inner) ? inner["url"] : inner) ?? textOf(source["url"]);
+  const url = isFields(inner) && !cutOf(inner) ? inner["url"] : inner;
+  const address = longText(url) ?? longText(source["url"]);
   if (address !== undefined) {
-    const base64 = /^data:[^,]*;base64,(.*)$/s.exec(address)?.[1];
-    return [base64 === undefined ? { kind: "address", address } : { kind: "image", base64 }];
+    const base64 = base64Of(address.text);
+    if (base64 === undefined) return [{ kind: "address", address: address.text }];
+    return [{ kind: "image", base64, cut: address.cut }];
   }
-  const data = textOf(source["data"]) ?? textOf(source["base64"]);
-  return data === undefined ? other(block) : [{ kind: "image", base64: data }];
+  const data = longText(source["data"]) ?? longText(source["base64"]);
+  return data === undefined ? other(block) : [{ kind: "image", base64: data.text, cut: data.cut }];
+}
+
+/** What an address holds itself, if it does. */
+export function base64Of(address: string): string | undefined {
+  return /^data:[^,]*;base64,(.*)$/s.exec(address)?.[1];
 }
 
 function usageOf(found: unknown): Usage | undefined {
@@ -191,9 +201,16 @@ function usageOf(found: unknown): Usage | undefined {
 }
 
 function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
+  return listWindowOf(value)?.items ?? [];
 }
 
+/** A text, or the beginning of one. */
 function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
+  const head = headOf(value);
+  return typeof head === "string" ? head : undefined;
+}
+
+function longText(value: unknown): { text: string; cut?: Cut | undefined } | undefined {
+  const text = textOf(value);
+  return text === undefined ? undefined : { text, cut: cutOf(value) };
 }

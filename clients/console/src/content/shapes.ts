@@ -1,6 +1,7 @@
 /** Finds messages, todos and files in the values of a state by their shape. No name of a channel or a graph is taken for granted. */
 
-export type Fields = Record<string, unknown>;
+import { cutOf, fieldsWindowOf, hasCuts, headOf, listWindowOf, pointerTo } from "./cut.js";
+import { type Fields, isFields } from "./fields.js";
 
 export interface Todo {
   content: string;
@@ -11,22 +12,23 @@ export interface StateFile {
   path: string;
   /** Absent where the content is neither text nor lines. */
   text: string | undefined;
+  /** Where the content stands, if the answer has not all of it. */
+  pointer: string | undefined;
   modifiedAt: string | undefined;
+}
+
+/** What an answer shows of a list, and how much there is. */
+export interface Shown<Entry> {
+  entries: Entry[];
+  length: number;
+  /** Where the list stands. */
+  pointer: string;
 }
 
 const MESSAGE_TYPES = new Set([
   ...["human", "ai", "tool", "system", "function", "developer", "chat", "remove"],
   ...["user", "assistant", "AIMessageChunk", "HumanMessageChunk", "ToolMessageChunk"],
 ]);
-
-export function isFields(value: unknown): value is Fields {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !ArrayBuffer.isView(value)
-  );
-}
 
 /** The placeholder that the server sends for a value it cannot show. */
 export interface Opaque {
@@ -56,61 +58,106 @@ export function isMessage(value: unknown): boolean {
   );
 }
 
-/** The messages of a state: of the channel `messages`, else of the first channel that is a list of messages. */
-export function messagesOf(values: unknown): unknown[] {
-  if (!isFields(values)) return isMessages(values) ? values : [];
-  const named = values["messages"];
-  if (isMessages(named)) return named;
-  return Object.values(values).find(isMessages) ?? [];
+/** The messages of a state that its answer has: the first one is number `from` of `length`. */
+export interface MessageWindow {
+  /** Absent for a graph whose only value is the list. */
+  channel: string | undefined;
+  messages: unknown[];
+  from: number;
+  length: number;
 }
 
-function isMessages(value: unknown): value is unknown[] {
-  return Array.isArray(value) && value.length > 0 && value.every(isMessage);
+/** The messages of the channel `messages`, else of the first channel that is a list of messages. */
+export function messageWindowOf(values: unknown): MessageWindow | undefined {
+  const found =
+    cutOf(values) || !isFields(values) ? undefined : channelOf(values, "messages", isMessages);
+  if (!found && !isMessages(values)) return undefined;
+  const [channel, value] = found ?? [undefined, values];
+  const { items = [], from = 0, length = 0 } = listWindowOf(value) ?? {};
+  return { channel, messages: items, from, length };
+}
+
+export function messagesOf(values: unknown): unknown[] {
+  return messageWindowOf(values)?.messages ?? [];
+}
+
+function isMessages(value: unknown): boolean {
+  const items = listWindowOf(value)?.items ?? [];
+  return items.length > 0 && items.every(isMessage);
+}
+
+/** The channel of this name, if it has the shape, else the first one that has. */
+function channelOf(
+  values: Fields,
+  name: string,
+  hasShape: (value: unknown) => boolean,
+): [name: string, value: unknown] | undefined {
+  const named: [string, unknown][] = Object.hasOwn(values, name) ? [[name, values[name]]] : [];
+  return [...named, ...Object.entries(values)].find(([, value]) => hasShape(value));
 }
 
 /** The todos of a state; undefined where it has none. */
-export function todosOf(values: unknown): Todo[] | undefined {
-  if (!isFields(values)) return undefined;
-  const found = [values["todos"], ...Object.values(values)].find(isTodos);
-  return found?.map(({ content, status }) => ({
-    content: String(content),
-    status: String(status),
+export function todosOf(values: unknown): Shown<Todo> | undefined {
+  const found = isFields(values) ? channelOf(values, "todos", isTodos) : undefined;
+  if (!found) return undefined;
+  const { items = [], length = 0 } = listWindowOf(found[1]) ?? {};
+  const entries = items.filter(isFields).map(({ content, status }) => ({
+    content: textOf(content),
+    status: textOf(status),
   }));
+  return { entries, length, pointer: pointerTo(found[0]) };
 }
 
-function isTodos(value: unknown): value is Fields[] {
+/** A text, or the beginning of one that is cut. */
+function textOf(value: unknown): string {
+  return cutOf(value) ? `${String(headOf(value))} …` : String(value);
+}
+
+function isTodos(value: unknown): boolean {
+  const isText = (one: unknown) => typeof headOf(one) === "string";
   const isTodo = (one: unknown) =>
-    isFields(one) && typeof one["content"] === "string" && typeof one["status"] === "string";
-  return (
-    Array.isArray(value) && value.length > 0 && value.every((one) => isTodo(one) && !isMessage(one))
-  );
+    isFields(one) && isText(one["content"]) && isText(one["status"]) && !isMessage(one);
+  const items = listWindowOf(value)?.items ?? [];
+  return items.length > 0 && items.every(isTodo);
 }
 
 /** The files of a state, by path; undefined where it has none. */
-export function filesOf(values: unknown): StateFile[] | undefined {
-  if (!isFields(values)) return undefined;
-  const found = [values["files"], ...Object.values(values)].find(isFiles);
-  return found && Object.entries(found).map(([path, file]) => fileOf(path, file));
+export function filesOf(values: unknown): Shown<StateFile> | undefined {
+  const found = isFields(values) ? channelOf(values, "files", isFiles) : undefined;
+  if (!found) return undefined;
+  const [channel, value] = found;
+  const { fields = {}, length = 0 } = fieldsWindowOf(value) ?? {};
+  const entries = Object.entries(fields).map(([path, file]) => fileOf(channel, path, file));
+  return { entries, length, pointer: pointerTo(channel) };
 }
 
-function isFiles(value: unknown): value is Fields {
-  if (!isFields(value)) return false;
-  const entries = Object.entries(value);
+function isFiles(value: unknown): boolean {
+  const entries = Object.entries(fieldsWindowOf(value)?.fields ?? {});
   return (
     entries.length > 0 && entries.every(([path, file]) => path.startsWith("/") && isFile(file))
   );
 }
 
 function isFile(value: unknown): boolean {
-  return typeof value === "string" || (isFields(value) && "content" in value);
+  return typeof headOf(value) === "string" || (isFields(value) && "content" in value);
 }
 
-function fileOf(path: string, file: unknown): StateFile {
-  const { content, modified_at: modified } = isFields(file) ? file : { content: file };
-  const isLines = Array.isArray(content) && content.every((line) => typeof line === "string");
+function fileOf(channel: string, path: string, file: unknown): StateFile {
+  const isObject = isFields(file) && !cutOf(file);
+  const content = isObject ? file["content"] : file;
+  const modified = isObject ? file["modified_at"] : undefined;
+  const way = isObject ? [channel, path, "content"] : [channel, path];
   return {
     path,
-    text: isLines ? content.join("\n") : typeof content === "string" ? content : undefined,
+    text: fileText(headOf(content)),
+    pointer: hasCuts(content) ? pointerTo(...way) : undefined,
     modifiedAt: typeof modified === "string" ? modified : undefined,
   };
+}
+
+/** The text of a file's content: deepagents keep it as one text or as its lines. */
+export function fileText(content: unknown): string | undefined {
+  if (typeof content === "string") return content;
+  const isLines = Array.isArray(content) && content.every((line) => typeof line === "string");
+  return isLines ? content.join("\n") : undefined;
 }

@@ -3,21 +3,19 @@
  * of the calling checkpoint that ran the tool. What this task wrote holds the tool message, and that names the call.
  */
 
+import type { TimelineNamespace } from "threadkeep";
+import { headOf } from "./cut.js";
+import { isFields } from "./fields.js";
 import { messageOf } from "./messages.js";
-import { type Fields, isFields, isMessage, messagesOf } from "./shapes.js";
+import { isMessage, messagesOf } from "./shapes.js";
 
-/** The first checkpoint of a graph that another one called. */
+/** A graph that another one called. */
 export interface Run {
   ns: string;
   /** The name of the agent, where its metadata has one. */
   agent: string | undefined;
-  /** The calling checkpoint in each outer namespace. */
-  callers: ReadonlyMap<string, string>;
-}
-
-interface ListedCheckpoint {
-  checkpointNs: string;
-  metadata: unknown;
+  /** The calling checkpoint, in the namespace around this one. */
+  caller: string | undefined;
 }
 
 /** The fields of a state that name tasks and their calls. */
@@ -27,27 +25,16 @@ export interface CallingState {
   writes: readonly { taskId: string; value: unknown }[];
 }
 
-/** One run for each namespace below the root, the oldest first. `checkpoints` are the newest first. */
-export function runsOf(checkpoints: readonly ListedCheckpoint[]): Run[] {
-  const runs = new Map<string, Run>();
-  for (const { checkpointNs: ns, metadata } of [...checkpoints].reverse()) {
-    if (ns === "" || runs.has(ns) || !isFields(metadata)) continue;
-    const agent = metadata["lc_agent_name"];
-    runs.set(ns, {
-      ns,
-      agent: typeof agent === "string" ? agent : undefined,
-      callers: callersOf(metadata["parents"]),
-    });
-  }
-  return [...runs.values()];
-}
-
-function callersOf(parents: unknown): Map<string, string> {
-  if (!isFields(parents)) return new Map();
-  const named = Object.entries(parents).filter(
-    (one): one is [string, string] => typeof one[1] === "string",
-  );
-  return new Map(named);
+/** One run for each namespace below the root, the oldest first. `namespaces` have the newest first. */
+export function runsOf(namespaces: readonly TimelineNamespace[]): Run[] {
+  return namespaces
+    .filter(({ checkpointNs }) => checkpointNs !== "")
+    .map(({ checkpointNs, agent, parentCheckpointId }) => ({
+      ns: checkpointNs,
+      agent,
+      caller: parentCheckpointId,
+    }))
+    .reverse();
 }
 
 /** The runs that a graph in this namespace called itself. */
@@ -69,8 +56,8 @@ export function taskOf(ns: string): string {
 }
 
 /** The checkpoints that called these runs, the newest first, each once. */
-export function callersIn(runs: readonly Run[], ns: string): string[] {
-  const ids = runs.flatMap(({ callers }) => callers.get(ns) ?? []);
+export function callersOf(runs: readonly Run[]): string[] {
+  const ids = runs.flatMap(({ caller }) => caller ?? []);
   return [...new Set(ids)].sort().reverse();
 }
 
@@ -115,11 +102,12 @@ function pendingCallOf(
 
 function toolCallIdsIn(value: unknown, depth: number): string[] {
   if (depth === 0) return [];
-  if (Array.isArray(value)) return value.flatMap((one) => toolCallIdsIn(one, depth - 1));
-  if (!isFields(value)) return [];
-  if (isMessage(value)) {
-    const { callId } = messageOf(value);
+  const found = headOf(value);
+  if (Array.isArray(found)) return found.flatMap((one) => toolCallIdsIn(one, depth - 1));
+  if (!isFields(found)) return [];
+  if (isMessage(found)) {
+    const { callId } = messageOf(found);
     return callId === undefined ? [] : [callId];
   }
-  return toolCallIdsIn(Object.values(value as Fields), depth - 1);
+  return toolCallIdsIn(Object.values(found), depth - 1);
 }

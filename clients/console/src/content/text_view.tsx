@@ -34,9 +34,13 @@ export function TextView({ text, isPlain }: { text: string; isPlain?: boolean })
   );
 }
 
-/** The beginning of a text; the rest as a download. */
+/** More makes a page slow. */
+const TEXT_WHOLE_MAX = 1_000_000;
+
+/** The beginning of a text, then as much as a page can hold; the rest as a download. */
 export function PlainText({ text, shown = TEXT_SHOWN_MAX }: { text: string; shown?: number }) {
   const [max, setMax] = useState(Math.min(shown, TEXT_SHOWN_MAX));
+  const next = max < TEXT_SHOWN_MAX ? TEXT_SHOWN_MAX : TEXT_WHOLE_MAX;
   const cut = cutText(text, max);
   return (
     <div className="plain-text">
@@ -44,8 +48,8 @@ export function PlainText({ text, shown = TEXT_SHOWN_MAX }: { text: string; show
       {cut.more > 0 ? (
         <p className="cut">
           {counted(cut.more, "more character", "more characters")}{" "}
-          {max < TEXT_SHOWN_MAX ? (
-            <button type="button" className="link-button" onClick={() => setMax(TEXT_SHOWN_MAX)}>
+          {max < next ? (
+            <button type="button" className="link-button" onClick={() => setMax(next)}>
               show more
             </button>
           ) : null}

@@ -2,8 +2,9 @@
 
 import type { SessionEntry } from "threadkeep";
 import { type Entry, joinResults } from "./conversation.js";
+import { type Fields, isFields } from "./fields.js";
 import { type Message, messageOf } from "./messages.js";
-import { type Fields, isFields, isMessage } from "./shapes.js";
+import { isMessage } from "./shapes.js";
 
 export interface StreamRow {
   /** Stays the same while earlier and later entries are loaded. */

@@ -5,10 +5,20 @@ import { useState } from "react";
 
 const SHOWN_MS = 1_500;
 
-export function CopyButton({ text, what }: { text: () => string; what: string }) {
-  const [outcome, setOutcome] = useState<"" | "done" | "failed">("");
+type Outcome = "" | "done" | "refused" | "not loaded";
+
+const SAID: Record<Outcome, string> = {
+  "": "",
+  done: "Copied",
+  refused: "The browser refused",
+  "not loaded": "It could not be loaded",
+};
+
+/** `text` may have to be loaded first. */
+export function CopyButton({ text, what }: { text: () => string | Promise<string>; what: string }) {
+  const [outcome, setOutcome] = useState<Outcome>("");
   const copy = async () => {
-    setOutcome((await copied(text())) ? "done" : "failed");
+    setOutcome(await copyOf(text));
     setTimeout(() => setOutcome(""), SHOWN_MS);
   };
   return (
@@ -20,11 +30,19 @@ export function CopyButton({ text, what }: { text: () => string; what: string })
     >
       {outcome === "done" ? <Check aria-hidden /> : <Copy aria-hidden />}
       <span className="visually-hidden">Copy {what}</span>
-      <span role="status" className={outcome === "failed" ? "" : "visually-hidden"}>
-        {outcome === "done" ? "Copied" : outcome === "failed" ? "The browser refused" : ""}
+      <span role="status" className={outcome === "done" ? "visually-hidden" : ""}>
+        {SAID[outcome]}
       </span>
     </button>
   );
+}
+
+async function copyOf(text: () => string | Promise<string>): Promise<Outcome> {
+  try {
+    return (await copied(await text())) ? "done" : "refused";
+  } catch {
+    return "not loaded";
+  }
 }
 
 async function copied(text: string): Promise<boolean> {
@@ -47,11 +65,30 @@ function copiedBySelection(text: string): boolean {
   return isCopied;
 }
 
-export function DownloadButton(given: { bytes: () => BlobPart; name: string; label?: string }) {
+interface DownloadGiven {
+  /** They may have to be loaded first. */
+  bytes: () => BlobPart | Promise<BlobPart>;
+  name: string;
+  label?: string;
+}
+
+export function DownloadButton({ bytes, name, label = "Download" }: DownloadGiven) {
+  const [hasFailed, setHasFailed] = useState(false);
+  const load = async () => {
+    try {
+      download(await bytes(), name);
+      setHasFailed(false);
+    } catch {
+      setHasFailed(true);
+    }
+  };
   return (
-    <button type="button" className="button" onClick={() => download(given.bytes(), given.name)}>
-      <Download aria-hidden /> {given.label ?? "Download"}
-    </button>
+    <>
+      <button type="button" className="button" onClick={() => void load()}>
+        <Download aria-hidden /> {label}
+      </button>
+      <span role="status">{hasFailed ? SAID["not loaded"] : ""}</span>
+    </>
   );
 }
 

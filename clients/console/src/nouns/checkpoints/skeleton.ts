@@ -1,7 +1,7 @@
 /** Reads step, parent and channel versions of a listed checkpoint, without its values. */
 
 import type { Checkpoint } from "threadkeep";
-import { type Fields, isFields } from "../../content/shapes.js";
+import { type Fields, isFields } from "../../content/fields.js";
 
 export interface Step {
   key: string;

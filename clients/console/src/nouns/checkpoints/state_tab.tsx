@@ -2,18 +2,19 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { RawChannel, RawValue } from "threadkeep";
+import type { StateWrite } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import type { ThreadRoute } from "../../app/route.js";
-import { hexText, textOfBytes } from "../../content/images.js";
+import { hasCuts } from "../../content/cut.js";
+import { CutSourceContext, WITHOUT_PLACES } from "../../content/cut_source.js";
 import { JsonTree } from "../../content/json_tree_view.js";
-import { PlainText } from "../../content/text_view.js";
-import { CopyButton, DownloadButton } from "../../parts/copy.js";
+import { CopyButton } from "../../parts/copy.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
-import { Size, Time } from "../../parts/units.js";
-import { useThreadState } from "../threads/queries.js";
+import { Time } from "../../parts/units.js";
+import { useTasks } from "../threads/queries.js";
+import { Channel } from "./channel_view.js";
 import { isOfGraph, type Step, stepOf } from "./skeleton.js";
 
 interface Given {
@@ -123,114 +124,7 @@ function StepFacts({
   );
 }
 
-interface ChannelName {
-  name: string;
-  threadId: string;
-  step: Step;
-}
-
-function Channel({ name, threadId, step }: ChannelName) {
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <details className="channel" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>
-        <Marked className="channel-name" text={name} />{" "}
-        <span className="note">
-          version <Marked text={String(step.versions[name])} />
-        </span>
-      </summary>
-      {isOpen ? <ChannelValue name={name} threadId={threadId} step={step} /> : null}
-    </details>
-  );
-}
-
-function useChannel({ name, threadId, step }: ChannelName, raw: boolean) {
-  const { client } = useApi();
-  const { ns, checkpointId } = step;
-  return useQuery({
-    queryKey: ["channel", threadId, ns, checkpointId, name, raw],
-    queryFn: async ({ signal }) => {
-      const options = {
-        checkpointNs: ns,
-        checkpointId,
-        integers: "bigint" as const,
-        channels: [name],
-        raw,
-        signal,
-      };
-      return (await client.checkpoints.values(threadId, options))?.channels[0] ?? null;
-    },
-    staleTime: Number.POSITIVE_INFINITY,
-    structuralSharing: false,
-  });
-}
-
-function ChannelValue(given: ChannelName) {
-  const [isRaw, setIsRaw] = useState(false);
-  const { data, error, refetch } = useChannel(given, isRaw);
-  if (error) return <Failure error={error} retry={() => void refetch()} />;
-  if (data === undefined) return <Loading />;
-  if (data === null) return <p className="note">The checkpoint has no value of it.</p>;
-  return (
-    <>
-      <p className="toolbar">
-        <Size bytes={data.sizeBytes} />
-        <span className="note">
-          {data.isDelta ? (
-            "replayed from writes"
-          ) : (
-            <Marked text={`codec ${data.tag ?? "unknown"}`} />
-          )}
-        </span>
-        <button
-          type="button"
-          className="button"
-          aria-pressed={isRaw}
-          onClick={() => setIsRaw(!isRaw)}
-        >
-          As it is stored
-        </button>
-      </p>
-      {isRaw && data.raw ? (
-        <RawView raw={data.raw} />
-      ) : (
-        <JsonTree value={data.value} what="the value" />
-      )}
-    </>
-  );
-}
-
-function RawView({ raw }: { raw: RawChannel }) {
-  const parts: [string, RawValue][] = [
-    ...(raw.value ? [["value", raw.value] as [string, RawValue]] : []),
-    ...(raw.seed ? [["seed", raw.seed] as [string, RawValue]] : []),
-    ...raw.writes.map((write, at): [string, RawValue] => [`write ${at + 1}`, write]),
-  ];
-  return parts.map(([title, value]) => (
-    <section key={title} className="raw">
-      <h3>
-        {title} <span className="note">codec {value.tag}</span>
-      </h3>
-      <RawBytes bytes={value.data} name={`${raw.channel} ${title}`} />
-    </section>
-  ));
-}
-
-function RawBytes({ bytes, name }: { bytes: Uint8Array; name: string }) {
-  const text = textOfBytes(bytes);
-  return (
-    <>
-      <p className="toolbar">
-        <Size bytes={bytes.byteLength} />
-        {text === undefined ? null : <CopyButton text={() => text} what="the stored text" />}
-        <DownloadButton bytes={() => new Uint8Array(bytes)} name={name} />
-      </p>
-      <PlainText text={text ?? hexText(bytes)} shown={4_096} />
-    </>
-  );
-}
-
-/** A state holds all values, so its writes are read when they are asked for. */
+/** Their values are no part of the values of the state, so they are read when they are asked for. */
 function PendingWrites({
   threadId,
   step,
@@ -241,8 +135,9 @@ function PendingWrites({
   version: string;
 }) {
   const [isAsked, setIsAsked] = useState(false);
+  const [isWhole, setIsWhole] = useState(false);
   const name = { threadId, ns: step.ns, checkpoint: step.checkpointId };
-  const { data, error, refetch } = useThreadState(name, version, isAsked);
+  const { data, error, refetch } = useTasks(name, version, { isWhole, enabled: isAsked });
   return (
     <section>
       <h2>Pending writes</h2>
@@ -254,12 +149,29 @@ function PendingWrites({
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       {isAsked && data === undefined && !error ? <Loading /> : null}
       {data ? (
-        data.writes.length === 0 ? (
-          <p className="note">There are none.</p>
-        ) : (
-          <JsonTree value={data.writes} what="the writes" />
-        )
+        <Writes writes={data.writes} isWhole={isWhole} onWhole={() => setIsWhole(true)} />
       ) : null}
     </section>
+  );
+}
+
+interface WritesGiven {
+  writes: readonly StateWrite[];
+  isWhole: boolean;
+  onWhole: () => void;
+}
+
+function Writes({ writes, isWhole, onWhole }: WritesGiven) {
+  if (writes.length === 0) return <p className="note">There are none.</p>;
+  const isCut = !isWhole && hasCuts(writes);
+  return (
+    <CutSourceContext value={isCut ? WITHOUT_PLACES : undefined}>
+      {isCut ? (
+        <button type="button" className="button" onClick={onWhole}>
+          Load long values whole
+        </button>
+      ) : null}
+      <JsonTree value={writes} what="the writes" />
+    </CutSourceContext>
   );
 }

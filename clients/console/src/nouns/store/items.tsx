@@ -6,7 +6,7 @@ import { useApi } from "../../api/context.js";
 import { listInterval } from "../../app/live.js";
 import { navigate } from "../../app/location.js";
 import type { StoreRoute } from "../../app/route.js";
-import { isFields } from "../../content/shapes.js";
+import { isFields } from "../../content/fields.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";

@@ -3,14 +3,14 @@
 import type { Thread } from "threadkeep";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { navigate } from "../../app/location.js";
-import { InterruptCard } from "../../content/interrupt_view.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
-import { useThreadState, useThreads, versionOf } from "./queries.js";
+import { useTasks, useThreads, versionOf } from "./queries.js";
+import { Questions } from "./questions.js";
 
 const CARD_PX = 260;
 const WAITING = { status: "interrupted", sort: "state_updated", order: "desc" } as const;
@@ -60,7 +60,8 @@ function samples() {
 
 function WaitingThread({ thread }: { thread: Thread }) {
   const { threadId, title } = thread;
-  const { data, error, refetch } = useThreadState({ threadId, ns: "" }, versionOf(thread));
+  const place = { threadId, ns: "" };
+  const { data, error, refetch } = useTasks(place, versionOf(thread), { isWhole: false });
   return (
     <article className="waiting">
       <header className="waiting-head">
@@ -75,9 +76,7 @@ function WaitingThread({ thread }: { thread: Thread }) {
       </header>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       {!data ? error ? null : <Loading /> : null}
-      {data && data.interrupts.length > 0 ? (
-        <InterruptCard threadId={threadId} interrupts={data.interrupts} />
-      ) : null}
+      {data ? <Questions thread={thread} interrupts={data.interrupts} /> : null}
       {data && data.interrupts.length === 0 ? (
         <p>
           It asks nothing. Nobody runs its next tasks:{" "}

@@ -5,6 +5,7 @@ import { useRef } from "react";
 import type { SearchThreadsOptions, Thread } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { Backoff, LIST_MS, listInterval } from "../../app/live.js";
+import { type Heads, readCut } from "../../content/cut.js";
 
 const PAGE_THREADS = 50;
 /** A state may be large, so one that is not seen any more is soon forgotten. */
@@ -75,22 +76,57 @@ export interface StateName {
   checkpoint?: string | undefined;
 }
 
-/** A state. `version` is that of the thread, so that the newest state is asked for when there is one. */
-export function useThreadState(
-  { threadId, ns, checkpoint }: StateName,
-  version: string,
-  enabled = true,
-) {
+/** Messages, and entries of other lists, that a view begins with: the newest. */
+export const NEWEST = 50;
+/** No channel has an empty name, so no value comes with it: only what the tasks ask and write. */
+const NO_VALUES = "/";
+
+/** A state with long values cut. `version` is that of the thread, so that the newest state is asked for when there is one. */
+export function useThreadState({ threadId, ns, checkpoint }: StateName, version: string) {
   const { client } = useApi();
   return useQuery({
     queryKey: ["state", threadId, ns, checkpoint ?? "", checkpoint === undefined ? version : ""],
     queryFn: async ({ signal }) =>
-      (await client.checkpoints.state(threadId, {
-        checkpointNs: ns,
-        checkpointId: checkpoint,
-        integers: "bigint",
-        signal,
-      })) ?? null,
+      (await readCut(
+        (heads) =>
+          client.checkpoints.state(threadId, {
+            checkpointNs: ns,
+            checkpointId: checkpoint,
+            integers: "bigint",
+            from: -NEWEST,
+            ...heads,
+            signal,
+          }),
+        NEWEST,
+      )) ?? null,
+    placeholderData: keepPreviousData,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: STATE_KEPT_MS,
+    structuralSharing: false,
+  });
+}
+
+/** What the tasks of a state ask and write, without the values. Cut, unless `isWhole`. */
+export function useTasks(
+  { threadId, ns, checkpoint }: StateName,
+  version: string,
+  { isWhole, enabled = true }: { isWhole: boolean; enabled?: boolean },
+) {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["tasks", threadId, ns, checkpoint ?? "", version, isWhole],
+    queryFn: async ({ signal }) => {
+      const read = (heads: Partial<Heads>) =>
+        client.checkpoints.state(threadId, {
+          checkpointNs: ns,
+          checkpointId: checkpoint,
+          integers: "bigint",
+          pointer: NO_VALUES,
+          ...heads,
+          signal,
+        });
+      return (await (isWhole ? read({}) : readCut(read, NEWEST))) ?? null;
+    },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: STATE_KEPT_MS,

@@ -3,12 +3,22 @@
 import { useState } from "react";
 import type { State, Thread } from "threadkeep";
 import { BytesView } from "../../content/bytes_view.js";
+import { useCutSource } from "../../content/cut_source.js";
+import { useWhole } from "../../content/cut_view.js";
+import { counted } from "../../content/json_tree.js";
 import { JsonTree } from "../../content/json_tree_view.js";
-import { filesOf, type StateFile, type Todo, todosOf } from "../../content/shapes.js";
+import {
+  filesOf,
+  fileText,
+  type Shown,
+  type StateFile,
+  type Todo,
+  todosOf,
+} from "../../content/shapes.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Marked } from "../../parts/marked.js";
+import { Failure, Loading } from "../../parts/states.js";
 
-const FILES_SHOWN = 200;
 /** A map, because a status may be called `constructor`. */
 const TODO_MARKS = new Map([
   ["completed", "☑"],
@@ -41,15 +51,16 @@ export function SidePanel({ thread, state }: { thread: Thread; state: State }) {
   );
 }
 
-function Todos({ todos }: { todos: Todo[] }) {
-  const done = todos.filter(({ status }) => status === "completed").length;
+function Todos({ todos: { entries, length } }: { todos: Shown<Todo> }) {
+  const done = entries.filter(({ status }) => status === "completed").length;
   return (
     <section>
       <h2>
-        Todos <span className="note">{`${done} of ${todos.length}`}</span>
+        Todos <span className="note">{`${done} of ${entries.length}`}</span>
       </h2>
+      <Before count={length - entries.length} />
       <ul className="plain-list">
-        {todos.map(({ content, status }, at) => (
+        {entries.map(({ content, status }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: todos have no other name
           <li key={at}>
             <span title={status}>{TODO_MARKS.get(status) ?? "•"}</span>{" "}
@@ -62,13 +73,21 @@ function Todos({ todos }: { todos: Todo[] }) {
   );
 }
 
-function Files({ files }: { files: StateFile[] }) {
+/** Entries of a long list that come before those that are shown. */
+function Before({ count }: { count: number }) {
+  return count > 0 ? (
+    <p className="note">{counted(count, "earlier one is", "earlier ones are")} in the State view</p>
+  ) : null;
+}
+
+function Files({ files: { entries, length } }: { files: Shown<StateFile> }) {
   const [opened, setOpened] = useState<StateFile>();
   return (
     <section>
       <h2>Files in the state</h2>
+      <Before count={length - entries.length} />
       <ul className="plain-list">
-        {files.slice(0, FILES_SHOWN).map((file) => (
+        {entries.map((file) => (
           <li key={file.path}>
             <button type="button" className="link-button" onClick={() => setOpened(file)}>
               <Marked text={file.path} />
@@ -76,25 +95,36 @@ function Files({ files }: { files: StateFile[] }) {
           </li>
         ))}
       </ul>
-      {files.length > FILES_SHOWN ? (
-        <p className="note">{files.length - FILES_SHOWN} more</p>
-      ) : null}
       {opened ? (
         <Dialog title="File in the state" onClose={() => setOpened(undefined)}>
           <p>
             <Marked text={opened.path} />
           </p>
-          <FileContent file={opened} />
+          {opened.pointer === undefined ? (
+            <FileContent text={opened.text} path={opened.path} />
+          ) : (
+            <LongFile pointer={opened.pointer} path={opened.path} />
+          )}
         </Dialog>
       ) : null}
     </section>
   );
 }
 
-function FileContent({ file }: { file: StateFile }) {
-  if (file.text === undefined)
+/** A file of which the answer had the beginning only. */
+function LongFile({ pointer, path }: { pointer: string; path: string }) {
+  const source = useCutSource();
+  const { data, error, refetch } = useWhole(source, pointer);
+  if (error) return <Failure error={error} retry={() => void refetch()} />;
+  if (data === undefined) return <Loading />;
+  if (data === null) return <p className="note">It is not in the stored checkpoint any more.</p>;
+  return <FileContent text={fileText(data.value)} path={path} />;
+}
+
+function FileContent({ text, path }: { text: string | undefined; path: string }) {
+  if (text === undefined)
     return <p className="note">The content is no text. The State view shows it.</p>;
-  return <BytesView bytes={new TextEncoder().encode(file.text)} name={file.path} />;
+  return <BytesView bytes={new TextEncoder().encode(text)} name={path} />;
 }
 
 function Next({ state }: { state: State }) {

@@ -4,18 +4,21 @@ import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { Bot } from "lucide-react";
 import { createContext, type ReactNode, useContext, useState } from "react";
 import { useApi } from "../../api/context.js";
-import { type Call, conversationOf } from "../../content/conversation.js";
+import type { Call } from "../../content/conversation.js";
+import { isFields } from "../../content/fields.js";
 import { counted } from "../../content/json_tree.js";
 import { MessageView } from "../../content/message_view.js";
-import { isFields, messagesOf } from "../../content/shapes.js";
-import { callersIn, childrenOf, joinRuns, type Run, runsOf } from "../../content/subagents.js";
+import { callersOf, childrenOf, joinRuns, type Run, runsOf } from "../../content/subagents.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Failure, Loading } from "../../parts/states.js";
+import { CutPlaces } from "../checkpoints/cut_places.js";
+import { EarlierMessages } from "./earlier_messages.js";
+import { useMessages } from "./messages.js";
 import { useThreadState } from "./queries.js";
 
-/** First checkpoints that are looked at, newest first. */
-const RUNS_MAX = 1_000;
+/** What names a call is short, and at the end of its list. */
+const CALLS_SHOWN = { stringBytesMax: 200, itemsMax: 20, from: -20 };
 /** Each calling checkpoint is a state to read, so the older ones are read when they are asked for. */
 const CALLERS_AT_ONCE = 10;
 
@@ -27,16 +30,15 @@ interface Runs {
 
 const RunsContext = createContext<Runs>({ threadId: "", version: "", all: [] });
 
-/** Knows the runs of a thread. Each graph begins with a checkpoint of the source `input`, so those name all runs. */
+/** Knows the runs of a thread: the namespaces that its timeline tells. */
 export function RunsProvider(given: { threadId: string; version: string; children: ReactNode }) {
   const { threadId, version, children } = given;
   const { client } = useApi();
   const { data } = useQuery({
     queryKey: ["runs", threadId, version],
     queryFn: async ({ signal }) => {
-      const filter = { source: "input" };
-      const page = await client.checkpoints.list({ threadId, filter, limit: RUNS_MAX, signal });
-      return runsOf(page.checkpoints);
+      const options = { checkpointNs: "*", limit: 1, signal };
+      return runsOf((await client.checkpoints.timeline(threadId, options)).namespaces);
     },
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
@@ -60,7 +62,7 @@ export function useJoinedRuns(ns: string): Joined {
   const { threadId, version, all } = useContext(RunsContext);
   const [count, setCount] = useState(CALLERS_AT_ONCE);
   const runs = childrenOf(all, ns);
-  const callers = callersIn(runs, ns);
+  const callers = callersOf(runs);
   const read = callers.slice(0, count);
   const joined = useQueries({
     queries: read.map((checkpointId, at) => ({
@@ -71,9 +73,10 @@ export function useJoinedRuns(ns: string): Joined {
           checkpointNs: ns,
           checkpointId,
           integers: "bigint",
+          ...CALLS_SHOWN,
           signal,
         });
-        const called = runs.filter((run) => run.callers.get(ns) === checkpointId);
+        const called = runs.filter(({ caller }) => caller === checkpointId);
         return state ? [...joinRuns(state, called)] : [];
       },
       placeholderData: keepPreviousData,
@@ -86,10 +89,7 @@ export function useJoinedRuns(ns: string): Joined {
   });
   const byCall = new Map(joined.pairs);
   const known = new Set([...byCall.values()].map((run) => run.ns));
-  const isRead = (run: Run) => {
-    const caller = run.callers.get(ns);
-    return caller === undefined || read.includes(caller);
-  };
+  const isRead = ({ caller }: Run) => caller === undefined || read.includes(caller);
   return {
     byCall,
     others: joined.isPending ? [] : runs.filter((run) => !known.has(run.ns) && isRead(run)),
@@ -155,20 +155,23 @@ function InnerConversation({ ns }: { ns: string }) {
   const { threadId, version } = useContext(RunsContext);
   const { data, error, refetch } = useThreadState({ threadId, ns }, version);
   const joined = useJoinedRuns(ns);
+  const { entries, earlier } = useMessages(data ?? undefined);
   if (error) return <Failure error={error} retry={() => void refetch()} />;
   if (data === undefined) return <Loading />;
-  const entries = conversationOf(messagesOf(data?.values));
-  if (entries.length === 0) return <p className="note">It has no messages.</p>;
+  if (data === null || entries.length === 0) return <p className="note">It has no messages.</p>;
   return (
-    <div className="inner-conversation">
-      {entries.map((entry) => (
-        <MessageView
-          key={entry.key}
-          entry={entry}
-          below={(call) => <CalledAgent joined={joined} call={call} />}
-        />
-      ))}
-      <OtherRuns joined={joined} />
-    </div>
+    <CutPlaces threadId={threadId} ns={ns} checkpointId={data.checkpointId}>
+      <div className="inner-conversation">
+        <EarlierMessages earlier={earlier} />
+        {entries.map((entry) => (
+          <MessageView
+            key={entry.key}
+            entry={entry}
+            below={(call) => <CalledAgent joined={joined} call={call} />}
+          />
+        ))}
+        <OtherRuns joined={joined} />
+      </div>
+    </CutPlaces>
   );
 }
