@@ -6,7 +6,7 @@ import { conversationOf } from "../src/content/conversation.js";
 import { messageOf } from "../src/content/messages.js";
 import { filesOf, messagesOf, todosOf } from "../src/content/shapes.js";
 import {
-  callersIn,
+  callersOf,
   childrenOf,
   joinRuns,
   outerOf,
@@ -19,9 +19,13 @@ interface Shown {
   tasks: { id: string; path: unknown[]; result?: unknown }[];
   writes: { task_id: string; value: unknown }[];
 }
+interface RunMetadata {
+  lc_agent_name?: string;
+  parents: Record<string, string>;
+}
 interface Fixture {
   state: Shown;
-  runs: { checkpoint_ns: string; metadata: unknown }[];
+  runs: { checkpoint_ns: string; checkpoint_id: string; metadata: RunMetadata }[];
   calling: Shown[];
   inner: Shown[];
 }
@@ -33,8 +37,17 @@ function fixture(name: string): Fixture {
   return JSON.parse(readFileSync(path, "utf8")) as Fixture;
 }
 
+/** As a timeline tells the namespaces of these checkpoints. */
 function runsIn({ runs }: Fixture) {
-  return runsOf(runs.map((one) => ({ checkpointNs: one.checkpoint_ns, metadata: one.metadata })));
+  return runsOf(
+    runs.map(({ checkpoint_ns: checkpointNs, checkpoint_id: newest, metadata }) => ({
+      checkpointNs,
+      newest,
+      checkpoints: 1,
+      agent: metadata.lc_agent_name,
+      parentCheckpointId: metadata.parents[""],
+    })),
+  );
 }
 
 function callingState({ values, tasks, writes }: Shown) {
@@ -61,7 +74,7 @@ describe.each(AGENTS)("a deepagents agent in %s", (name) => {
   it("joins the conversation of the sub-agent with its call", () => {
     const runs = childrenOf(runsIn(found), "");
     expect(runs).toHaveLength(1);
-    expect(callersIn(runs, "")).toHaveLength(1);
+    expect(callersOf(runs)).toHaveLength(1);
     const [calling] = found.calling;
     expect(calling).toBeDefined();
     const joined = joinRuns(callingState(calling as Shown), runs);
@@ -79,7 +92,7 @@ describe.each(AGENTS)("a deepagents agent in %s", (name) => {
   });
 
   it("finds the files of the state", () => {
-    expect(filesOf(found.state.values)).toMatchObject([
+    expect(filesOf(found.state.values)?.entries).toMatchObject([
       { path: "/plan.md", text: "# Plan\n\nSail at noon.\n" },
     ]);
   });
@@ -190,12 +203,12 @@ describe("channels by their shape", () => {
       files: "no files",
     };
     expect(messagesOf(values)).toEqual(values.talk);
-    expect(todosOf(values)).toEqual(values.plan);
+    expect(todosOf(values)?.entries).toEqual(values.plan);
     expect(filesOf(values)).toBeUndefined();
   });
 
   it("files as lines, as text and as something else", () => {
     const files = { "/a": { content: ["x", "y"] }, "/b": "z", "/c": { content: { odd: 1 } } };
-    expect(filesOf({ files })?.map(({ text }) => text)).toEqual(["x\ny", "z", undefined]);
+    expect(filesOf({ files })?.entries.map(({ text }) => text)).toEqual(["x\ny", "z", undefined]);
   });
 });

@@ -42,7 +42,7 @@ it("works behind a prefix of a proxy", async () => {
   await page.getByRole("tab", { name: "curl" }).click();
   await expect
     .poll(() => page.locator("dialog code").last().innerText())
-    .toContain("/some/prefix/v1/state");
+    .toContain("/some/prefix/v1/checkpoints/values");
   expect(errors).toEqual([]);
   await proxy.stop();
 });

@@ -6,20 +6,24 @@ import { useShortcut } from "../app/keyboard.js";
 
 interface Given<Row> {
   label: string;
-  rows: readonly Row[];
-  keyOf: (row: Row) => string;
+  /** One that is undefined is not loaded. */
+  rows: readonly (Row | undefined)[];
+  /** Absent: rows are known by their places. */
+  keyOf?: ((row: Row) => string) | undefined;
   /** About how high a row is. */
   heightPx: number;
   render: (row: Row, index: number) => ReactNode;
   onOpen?: ((row: Row) => void) | undefined;
   /** Called when the end comes near. */
   onEnd?: (() => void) | undefined;
+  /** Called with the first row in view that is not loaded. */
+  onAbsent?: ((index: number) => void) | undefined;
 }
 
 const ROWS_BEYOND = 8;
 
 export function Rows<Row>(given: Given<Row>) {
-  const { rows, keyOf, onEnd } = given;
+  const { rows, keyOf, onEnd, onAbsent } = given;
   const list = useRef<HTMLUListElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -33,7 +37,7 @@ export function Rows<Row>(given: Given<Row>) {
     scrollMargin: top,
     getItemKey: (index) => {
       const row = rows[index];
-      return row === undefined ? index : keyOf(row);
+      return row === undefined || keyOf === undefined ? index : keyOf(row);
     },
   });
   const [marked, setMarked] = useMarkedRow(given, (index) => virtual.scrollToIndex(index));
@@ -42,6 +46,10 @@ export function Rows<Row>(given: Given<Row>) {
   useEffect(() => {
     if (rows.length > 0 && last >= rows.length - ROWS_BEYOND) onEnd?.();
   }, [last, rows.length, onEnd]);
+  const absent = items.find(({ index }) => rows[index] === undefined)?.index;
+  useEffect(() => {
+    if (absent !== undefined) onAbsent?.(absent);
+  }, [absent, onAbsent]);
   return (
     <ul
       ref={list}

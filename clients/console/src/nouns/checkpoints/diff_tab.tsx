@@ -110,7 +110,7 @@ function ChannelDiff({ name, threadId, ns, before, after }: Pair & { name: strin
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       {!data && !error ? <Loading /> : null}
       {data?.kind === "same" ? (
-        <p className="note">The versions differ, the values do not.</p>
+        <p className="note">The versions differ, the values look alike.</p>
       ) : null}
       {data ? <PatchView patch={data} /> : null}
     </section>

@@ -16,11 +16,16 @@ export interface Lanes {
   children: number;
 }
 
-/** The lanes of rows, the newest first. */
-export function lanesOf(rows: readonly Linked[]): Lanes[] {
-  /** What each lane leads to. */
-  const open: (string | undefined)[] = [];
-  return rows.map(({ key, parent }) => {
+/** What each lane leads to, at the edge between two rows. */
+export type OpenLanes = readonly (string | undefined)[];
+
+/** The lanes of rows, the newest first. `begin` are those that are open above the first row. */
+export function lanesFrom(
+  rows: readonly Linked[],
+  begin: OpenLanes,
+): { lanes: Lanes[]; open: OpenLanes } {
+  const open = [...begin];
+  const lanes = rows.map(({ key, parent }) => {
     const above = open.flatMap((target, lane) =>
       target === undefined ? [] : [{ lane, isOwn: target === key }],
     );
@@ -31,6 +36,7 @@ export function lanesOf(rows: readonly Linked[]): Lanes[] {
     while (open.length > 0 && open.at(-1) === undefined) open.pop();
     return { lane, above, hasParent: parent !== undefined, children: own.length };
   });
+  return { lanes, open };
 }
 
 function freeLane(open: readonly (string | undefined)[]): number {

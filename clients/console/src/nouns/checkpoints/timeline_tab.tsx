@@ -1,44 +1,38 @@
 /** The checkpoints of a thread, newest first, with lanes for forks and for graphs that were called. */
 
-import { keepPreviousData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo } from "react";
-import { useApi } from "../../api/context.js";
-import { isLive } from "../../app/live.js";
+import type { TimelineNamespace, TimelineNode } from "threadkeep";
 import { navigate } from "../../app/location.js";
 import type { ThreadRoute } from "../../app/route.js";
+import { counted } from "../../content/json_tree.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
-import { Time } from "../../parts/units.js";
-import { type Lanes, lanesOf } from "./lanes.js";
-import { changedChannels, isOfGraph, keyOf, type Step, stepOf } from "./skeleton.js";
+import { Size, Time } from "../../parts/units.js";
+import type { Lanes } from "./lanes.js";
+import { type TimelineRow, useTimeline } from "./timeline.js";
 
-const PAGE_CHECKPOINTS = 100;
 const ROW_PX = 56;
 const LANE_PX = 14;
 const LANES_MAX = 12;
 const CHANNELS_SHOWN = 5;
-
-interface Row {
-  step: Step;
-  lanes: Lanes;
-  /** Absent where the parent is not shown. */
-  changed: string[] | undefined;
-}
+const NAMESPACES_SHOWN = 100;
 
 export default function TimelineTab({ route, version }: { route: ThreadRoute; version: string }) {
   const { threadId, ns } = route;
   const query = useTimeline(threadId, ns, version);
-  const { data, error, refetch, isFetchingNextPage } = query;
-  const rows = useMemo(
-    () => rowsOf(data?.pages.flatMap((page) => page.checkpoints.map(stepOf)) ?? []),
-    [data],
-  );
+  const { data, error, refetch, rows, namespaces } = query;
   const loadMore = useLoadMore(query);
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
-  const width = 1 + Math.min(LANES_MAX, Math.max(0, ...rows.map(({ lanes }) => lanes.lane)));
+  const agents = new Map(namespaces.map(({ checkpointNs, agent }) => [checkpointNs, agent]));
+  const lanes = rows.map((row) => row?.lanes.lane ?? 0);
+  const width =
+    1 +
+    Math.min(
+      LANES_MAX,
+      lanes.reduce((most, lane) => Math.max(most, lane), 0),
+    );
   return (
     <>
       {ns === undefined ? null : (
@@ -47,115 +41,145 @@ export default function TimelineTab({ route, version }: { route: ThreadRoute; ve
           <Link to={{ page: "thread", threadId, tab: "timeline" }}>Show all</Link>
         </p>
       )}
+      {error ? <Failure error={error} retry={() => void refetch()} /> : null}
+      <Graphs threadId={threadId} namespaces={namespaces} />
+      {query.hasNewer ? (
+        <button type="button" className="button" onClick={query.showNewest}>
+          There are newer steps. Show them
+        </button>
+      ) : null}
       {rows.length === 0 ? <Empty title="There are no checkpoints" /> : null}
       <Rows
         label="Checkpoints"
         rows={rows}
-        keyOf={({ step }) => step.key}
         heightPx={ROW_PX}
-        render={(row) => <CheckpointRow row={row} threadId={threadId} width={width} />}
-        onOpen={({ step }) => navigate(stateRoute(threadId, step))}
+        render={(row) => (
+          <StepRow
+            row={row}
+            threadId={threadId}
+            agent={agents.get(row.node.checkpointNs)}
+            width={width}
+          />
+        )}
+        onOpen={({ node }) => navigate(stateRoute(threadId, node))}
         onEnd={loadMore}
+        onAbsent={(index) => void query.loadAt(index)}
       />
-      {isFetchingNextPage ? <Loading what="Loading more" /> : null}
+      {query.isFetchingNextPage ? <Loading what="Loading more" /> : null}
     </>
   );
 }
 
-function useTimeline(threadId: string, ns: string | undefined, version: string) {
-  const { client } = useApi();
-  const queries = useQueryClient();
-  const query = useInfiniteQuery({
-    queryKey: ["timeline", threadId, ns ?? "*"],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      client.checkpoints.list({
-        threadId,
-        checkpointNs: ns,
-        limit: PAGE_CHECKPOINTS,
-        cursor,
-        signal,
-      }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-    placeholderData: keepPreviousData,
-  });
-  const pages = query.data?.pages.length ?? 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version is the reason to ask again
-  useEffect(() => {
-    if (!isLive(pages)) return;
-    void queries.invalidateQueries({ queryKey: ["timeline", threadId, ns ?? "*"] });
-  }, [version]);
-  return query;
+/** The graphs of a thread that has several: each with a timeline of its own. */
+function Graphs(given: { threadId: string; namespaces: readonly TimelineNamespace[] }) {
+  const { threadId, namespaces } = given;
+  const called = namespaces.filter(({ checkpointNs }) => checkpointNs !== "");
+  if (called.length === 0) return null;
+  const at = { page: "thread", threadId, tab: "timeline" } as const;
+  return (
+    <details>
+      <summary>{counted(called.length, "graph was called", "graphs were called")}</summary>
+      <ul className="plain-list">
+        {called.slice(0, NAMESPACES_SHOWN).map(({ checkpointNs: ns, agent, checkpoints }) => (
+          <li key={ns}>
+            <Link to={{ ...at, ns }}>
+              <Marked text={agent ?? ns} />
+            </Link>{" "}
+            <span className="note">
+              {counted(checkpoints, "checkpoint", "checkpoints")}
+              {agent === undefined ? null : (
+                <>
+                  {" in "}
+                  <Marked text={ns} />
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
 }
 
-function rowsOf(steps: readonly Step[]): Row[] {
-  const byKey = new Map(steps.map((step) => [step.key, step]));
-  const parentKey = ({ ns, parentId }: Step) =>
-    parentId === undefined ? undefined : keyOf(ns, parentId);
-  const lanes = lanesOf(steps.map((step) => ({ key: step.key, parent: parentKey(step) })));
-  return steps.flatMap((step, at) => {
-    const own = lanes[at];
-    const parent = byKey.get(parentKey(step) ?? "");
-    const before = step.parentId === undefined ? {} : parent?.versions;
-    return own
-      ? [{ step, lanes: own, changed: before && changedChannels(step.versions, before) }]
-      : [];
-  });
+function stateRoute(threadId: string, node: TimelineNode): ThreadRoute {
+  const { checkpointNs, checkpointId: checkpoint } = node;
+  return { page: "thread", threadId, tab: "state", ns: checkpointNs || undefined, checkpoint };
 }
 
-function stateRoute(threadId: string, { ns, checkpointId }: Step): ThreadRoute {
-  return { page: "thread", threadId, tab: "state", ns: ns || undefined, checkpoint: checkpointId };
+interface StepGiven {
+  row: TimelineRow;
+  threadId: string;
+  agent: string | undefined;
+  width: number;
 }
 
-function CheckpointRow({ row, threadId, width }: { row: Row; threadId: string; width: number }) {
-  const { step, lanes, changed } = row;
-  const { ns, parentId, checkpointId } = step;
-  const named = changed?.filter((name) => !isOfGraph(name)) ?? [];
+function StepRow({ row: { node, lanes }, threadId, agent, width }: StepGiven) {
+  const { checkpointNs: ns, step, source } = node;
   return (
     <div className="checkpoint-row">
       <LaneLines lanes={lanes} width={width} />
       <div className="checkpoint-main">
         <p>
-          <Link to={stateRoute(threadId, step)} className="checkpoint-step">
-            Step {step.step ?? "?"}
+          <Link to={stateRoute(threadId, node)} className="checkpoint-step">
+            Step {step ?? "?"}
           </Link>{" "}
           <span className="badge">
-            <Marked text={step.source ?? "unknown source"} />
+            <Marked text={source ?? "unknown source"} />
           </span>{" "}
+          {node.node === undefined ? null : <Marked className="checkpoint-node" text={node.node} />}{" "}
           {lanes.children > 1 ? <span className="badge">fork of {lanes.children}</span> : null}{" "}
+          <Outcome node={node} />{" "}
           {ns === "" ? null : (
             <Link to={{ page: "thread", threadId, tab: "timeline", ns }} className="checkpoint-ns">
-              <Marked text={step.agent ?? ns} />
+              <Marked text={agent ?? ns} />
             </Link>
           )}
         </p>
-        <p className="note">
-          {changed === undefined
-            ? ""
-            : named.length === 0
-              ? "no state channel changed"
-              : "changed: "}
-          <Marked text={named.slice(0, CHANNELS_SHOWN).join(", ")} />
-          {named.length > CHANNELS_SHOWN ? ` and ${named.length - CHANNELS_SHOWN} more` : ""}
-        </p>
+        <ChangedText changed={node.changed} />
       </div>
-      <div className="checkpoint-facts">
-        <Time at={step.createdAt} />
-        {parentId === undefined ? null : (
-          <Link
-            to={{
-              page: "thread",
-              threadId,
-              tab: "diff",
-              ns: ns || undefined,
-              from: parentId,
-              to: checkpointId,
-            }}
-          >
-            Diff to its parent
-          </Link>
-        )}
-      </div>
+      <StepFacts node={node} threadId={threadId} />
+    </div>
+  );
+}
+
+/** What a person has to know first: a task failed, or asked. */
+function Outcome({ node: { error, interrupts } }: { node: TimelineNode }) {
+  return (
+    <>
+      {error ? <span className="badge badge-error">a task failed</span> : null}{" "}
+      {interrupts > 0 ? (
+        <span className="badge status-interrupted">
+          {counted(interrupts, "question", "questions")}
+        </span>
+      ) : null}
+    </>
+  );
+}
+
+/** Absent where the parent is not stored. */
+function ChangedText({ changed }: { changed: readonly string[] | undefined }) {
+  if (changed === undefined) return <p className="note" />;
+  const more = changed.length - CHANNELS_SHOWN;
+  return (
+    <p className="note">
+      {changed.length === 0 ? "no state channel changed" : "changed: "}
+      <Marked text={changed.slice(0, CHANNELS_SHOWN).join(", ")} />
+      {more > 0 ? ` and ${more} more` : ""}
+    </p>
+  );
+}
+
+function StepFacts({ node, threadId }: { node: TimelineNode; threadId: string }) {
+  const { checkpointNs: ns, checkpointId: to, parentCheckpointId: from, writes } = node;
+  const at = { page: "thread", threadId, tab: "diff", ns: ns || undefined } as const;
+  return (
+    <div className="checkpoint-facts">
+      <Time at={node.createdAt} />
+      <span title="Without its values">
+        <Size bytes={node.sizeBytes} />
+        {writes === 0 ? "" : `, ${counted(writes, "write", "writes")}`}
+      </span>
+      {from === undefined ? null : <Link to={{ ...at, from, to }}>Diff to its parent</Link>}
     </div>
   );
 }

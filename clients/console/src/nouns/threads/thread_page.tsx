@@ -2,7 +2,6 @@
 
 import { lazy, Suspense, useRef } from "react";
 import type { Thread } from "threadkeep";
-import { methodText, samplesOf } from "../../api/snippets.js";
 import { THREAD_TABS, type ThreadRoute, type ThreadTab } from "../../app/route.js";
 import { counted } from "../../content/json_tree.js";
 import { ShowAsCode } from "../../parts/code.js";
@@ -13,6 +12,7 @@ import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { ConversationTab } from "./conversation_tab.js";
 import { useThread, versionOf } from "./queries.js";
+import { samplesOf } from "./samples.js";
 import { RunsProvider } from "./subagents.js";
 import { StatusBadge } from "./thread_row.js";
 
@@ -87,7 +87,7 @@ function ThreadHead({ thread, route }: { thread: Thread; route: ThreadRoute }) {
           <Marked text={title || threadId} />
         </h1>
         <StatusBadge status={thread.status} />
-        <ShowAsCode samples={samples(route)} />
+        <ShowAsCode samples={samplesOf(route)} />
       </header>
       <p className="thread-facts">
         <Marked className="thread-id" text={threadId} />
@@ -116,31 +116,5 @@ function ThreadHead({ thread, route }: { thread: Thread; route: ThreadRoute }) {
         ))}
       </nav>
     </>
-  );
-}
-
-function samples({ threadId, tab, ns, checkpoint }: ThreadRoute) {
-  if (tab === "timeline") {
-    const body = { thread_id: threadId, checkpoint_ns: ns, values: false, limit: 100 };
-    return samplesOf(
-      { method: "POST", path: "/v1/checkpoints/list", body },
-      { typescript: methodText("checkpoints.list", { threadId, checkpointNs: ns, limit: 100 }) },
-    );
-  }
-  if (tab === "conversation") {
-    return samplesOf(
-      { method: "GET", path: "/v1/state", query: { thread_id: threadId } },
-      { typescript: methodText("checkpoints.state", threadId) },
-    );
-  }
-  const query = { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint };
-  return samplesOf(
-    { method: "GET", path: "/v1/checkpoints/values", query },
-    {
-      typescript: methodText("checkpoints.values", threadId, {
-        checkpointNs: ns,
-        checkpointId: checkpoint,
-      }),
-    },
   );
 }
