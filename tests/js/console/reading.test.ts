@@ -1,0 +1,216 @@
+/** How much of large threads the console asks for and shows, as counts; and that copies are whole and exact. */
+
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import {
+  EXACT,
+  MESSAGES,
+  messageText,
+  putExact,
+  putLarge,
+  putSteps,
+  SELDOM,
+  STEPS,
+  TEXT,
+} from "./large_threads.js";
+import { Stage } from "./stage.js";
+
+const ROWS_MAX = 120;
+const STATE_BYTES_MAX = 200 * 1_024;
+const STEPS_OF_A_PAGE = 200;
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  const { url } = stage.server;
+  await stage.browser.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await putSteps(url, "steps");
+  await putLarge(url, "large");
+  await putExact(url, "exact");
+});
+
+afterEach(() => stage.closePages());
+
+afterAll(() => stage.close());
+
+/** Counts what the page asks the server for, decoded. */
+class Traffic {
+  readonly calls: URL[] = [];
+  #bodies: Promise<number>[] = [];
+
+  constructor(page: Page) {
+    page.on("response", (response) => {
+      const url = new URL(response.url());
+      if (!url.pathname.startsWith("/v1/")) return;
+      this.calls.push(url);
+      this.#bodies.push(response.body().then((body) => body.length, () => 0));
+    });
+  }
+
+  of(path: string): URL[] {
+    return this.calls.filter(({ pathname }) => pathname === path);
+  }
+
+  async bytes(): Promise<number> {
+    const all = await Promise.all(this.#bodies);
+    return all.reduce((total, one) => total + one, 0);
+  }
+}
+
+/** Opens an empty page first, so that no request goes by unseen. */
+async function open(address: string) {
+  const opened = await stage.page("#/nowhere");
+  await opened.page.getByText("There is no page at this address").waitFor();
+  const traffic = new Traffic(opened.page);
+  await stage.go(opened.page, address);
+  return { ...opened, traffic };
+}
+
+function channel(page: Page, name: string) {
+  return page.locator("details.channel", { has: page.locator(`summary:has-text("${name}")`) });
+}
+
+async function openChannel(page: Page, name: string) {
+  const found = channel(page, name).first();
+  await found.locator("> summary").click();
+  return found;
+}
+
+async function downloaded(page: Page, click: () => Promise<void>): Promise<Buffer> {
+  const downloading = page.waitForEvent("download");
+  await click();
+  return readFileSync(await (await downloading).path());
+}
+
+it("a timeline of 1,050 steps has few rows in the page, and drops the pages that were passed", async () => {
+  const opened = await open("#/threads/steps/timeline");
+  const { page, traffic } = opened;
+  await page.getByRole("link", { name: `Step ${STEPS - 1}`, exact: true }).waitFor();
+  const pages = () => traffic.of("/v1/checkpoints/timeline").length;
+  // The other one tells the namespaces.
+  expect(pages()).toBeLessThanOrEqual(2);
+  expect(traffic.of("/v1/checkpoints/list")).toEqual([]);
+  const rows = page.locator(".checkpoint-row");
+  let most = 0;
+  const scrollUntil = async (top: number, name: string) => {
+    const found = page.getByRole("link", { name, exact: true });
+    await expect
+      .poll(async () => {
+        most = Math.max(most, await rows.count());
+        await page.evaluate(
+          (to) => scrollTo(0, to === 0 ? 0 : document.documentElement.scrollHeight),
+          top,
+        );
+        return await found.count();
+      })
+      .toBe(1);
+  };
+  await scrollUntil(1, "Step 0");
+  const down = pages();
+  expect(down).toBeLessThanOrEqual(2 + Math.ceil(STEPS / STEPS_OF_A_PAGE));
+  // Five pages stay, so the first of six has to come again.
+  await scrollUntil(0, `Step ${STEPS - 1}`);
+  expect(pages()).toBeGreaterThan(down);
+  expect(most).toBeGreaterThan(5);
+  expect(most).toBeLessThanOrEqual(ROWS_MAX);
+  await stage.expectQuiet(opened);
+});
+
+it("the steps that changed a channel are told, with their differences", async () => {
+  const opened = await open("#/threads/steps/state");
+  const { page } = opened;
+  const seldom = await openChannel(page, "seldom");
+  await seldom.getByText("Steps that changed it").click();
+  const steps = seldom.locator(".blame li");
+  await expect.poll(() => steps.allInnerTexts()).toHaveLength(2);
+  for (let pages = 1; pages * STEPS_OF_A_PAGE < STEPS; pages += 1) {
+    await seldom.getByRole("button", { name: "Look at earlier steps" }).click();
+    await expect
+      .poll(() => steps.count())
+      .toBeGreaterThanOrEqual(Math.min(2 * (pages + 1), STEPS / SELDOM));
+  }
+  const told = (await steps.allInnerTexts()).map((text) => /Step (\d+)/.exec(text)?.[1]);
+  expect(told).toEqual(["1000", "900", "800", "700", "600", "500", "400", "300", "200", "100", "0"]);
+  await seldom.getByRole("link", { name: "What it changed" }).first().click();
+  await page.getByText("Unchanged").or(page.locator(".side-added")).first().waitFor();
+  await stage.expectQuiet(opened);
+});
+
+it("a conversation of 5 MB begins with its newest 50 messages, and gets earlier ones when asked", async () => {
+  const opened = await open("#/threads/large");
+  const { page, traffic } = opened;
+  await page.getByText(`${MESSAGES - 50} earlier messages`).waitFor();
+  await page.locator("article.message").first().waitFor();
+  expect(await traffic.bytes()).toBeLessThanOrEqual(STATE_BYTES_MAX);
+  expect(traffic.of("/v1/state").length).toBeLessThanOrEqual(2);
+  expect(await page.locator("article.message").count()).toBeLessThanOrEqual(ROWS_MAX);
+  const first = page.locator(`article[data-message="m${MESSAGES - 50}"]`);
+  await first.getByText(/of text, 2.0 KiB shown/).waitFor();
+  await first.getByRole("button", { name: "show all" }).click();
+  await expect.poll(() => first.locator("pre").innerText()).toBe(messageText(MESSAGES - 50));
+  const before = traffic.of("/v1/checkpoints/values").length;
+  await page.getByRole("button", { name: "Show earlier" }).click();
+  await page.getByText(`${MESSAGES - 100} earlier messages`).waitFor();
+  expect(traffic.of("/v1/checkpoints/values").length - before).toBe(1);
+  await page.locator(`article[data-message="m${MESSAGES - 51}"]`).waitFor();
+  await stage.expectQuiet(opened);
+});
+
+it("a state of 5 MB comes in part, and a cut place whole when asked", async () => {
+  const opened = await open("#/threads/large/state");
+  const { page, traffic } = opened;
+  const messages = await openChannel(page, "messages");
+  await messages.getByText(`${MESSAGES.toLocaleString("en")} entries`).first().waitFor();
+  const text = await openChannel(page, "text");
+  await text.getByText("293 KiB of text, 2.0 KiB shown").waitFor();
+  expect(await traffic.bytes()).toBeLessThanOrEqual(STATE_BYTES_MAX);
+  expect(await page.locator(".json-entries li").count()).toBeLessThanOrEqual(ROWS_MAX);
+  const all = await downloaded(page, () =>
+    text.getByRole("button", { name: "Download all of it" }).click(),
+  );
+  expect(all.equals(Buffer.from(TEXT))).toBe(true);
+  await text.getByRole("button", { name: "show all" }).click();
+  await text.getByText(/more characters/).waitFor();
+  const json = await downloaded(page, () =>
+    messages.getByRole("button", { name: "Download JSON" }).click(),
+  );
+  const found = JSON.parse(json.toString()) as { content: string }[];
+  expect(found.map(({ content }) => content)).toEqual(
+    Array.from({ length: MESSAGES }, (_, at) => messageText(at)),
+  );
+  await stage.expectQuiet(opened);
+});
+
+it("a difference reads only channels that differ", async () => {
+  const opened = await open("#/threads/large/diff?from=c1&to=c2");
+  const { page, traffic } = opened;
+  await page.locator(".side-added", { hasText: "after" }).waitFor();
+  await page.locator(".side-removed", { hasText: "before" }).waitFor();
+  const read = traffic.of("/v1/checkpoints/values");
+  expect(read.map(({ searchParams }) => searchParams.getAll("channel"))).toEqual([
+    ["note"],
+    ["note"],
+  ]);
+  expect(traffic.of("/v1/state")).toEqual([]);
+  expect(await traffic.bytes()).toBeLessThanOrEqual(20 * 1_024);
+  await stage.expectQuiet(opened);
+});
+
+it("copies and downloads of a stored text are that text", async () => {
+  const opened = await open("#/threads/exact/state");
+  const { page } = opened;
+  const exact = await openChannel(page, "exact");
+  await exact.getByRole("button", { name: "Copy the value" }).click();
+  await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(EXACT);
+  const json = await downloaded(page, () =>
+    exact.getByRole("button", { name: "Download JSON" }).click(),
+  );
+  expect(json.toString()).toBe(EXACT);
+  await exact.getByRole("button", { name: "As it is stored" }).click();
+  const stored = await downloaded(page, () =>
+    exact.getByRole("button", { name: "Download", exact: true }).click(),
+  );
+  expect(stored.toString()).toBe(EXACT);
+  await stage.expectQuiet(opened);
+});
