@@ -142,7 +142,7 @@ async function open(address: string) {
 async function showAll(page: Page): Promise<string[]> {
   return await page.evaluate(async () => {
     const seen = new Set<string>();
-    const unopened = '.json-toggle[aria-expanded="false"]';
+    const unopened = '.json-toggle[aria-expanded="false"], .cut-actions > .link-button';
     for (let atEnd = 0, end = performance.now() + 120_000; performance.now() < end && atEnd < 3; ) {
       for (const it of document.querySelectorAll("details:not([open])"))
         it.setAttribute("open", "");
@@ -156,6 +156,18 @@ async function showAll(page: Page): Promise<string[]> {
     }
     return [...seen];
   });
+}
+
+/** A conversation begins with its newest messages. */
+async function loadMessages(page: Page): Promise<void> {
+  await page.locator("article.message").first().waitFor();
+  const earlier = page.getByRole("button", { name: "Show earlier" });
+  const shown = page.locator(".earlier-messages .note");
+  while ((await earlier.count()) > 0) {
+    const before = await shown.innerText();
+    await earlier.click();
+    await expect.poll(async () => (await shown.allInnerTexts())[0]).not.toBe(before);
+  }
 }
 
 async function nothingHappened(opened: { page: Page; errors: string[] }): Promise<void> {
@@ -204,7 +216,8 @@ it.each([
 it("the conversation shows all of them, and nothing runs", async () => {
   const opened = await open(THREAD_ADDRESS);
   const { page } = opened;
-  await page.locator("article.message").first().waitFor();
+  await loadMessages(page);
+  await page.evaluate(() => scrollTo(0, 0));
   const seen = await showAll(page);
   // As results of tools they stand as they are; long ones are cut.
   expect(TEXTS.filter((text) => text.length < 2_000 && !seen.includes(text))).toEqual([]);
@@ -236,7 +249,8 @@ it("nothing runs in streams and documents of these names", async () => {
 it("links of markdown lead to web pages only, and images are addresses", async () => {
   const opened = await open(THREAD_ADDRESS);
   const { page } = opened;
-  await page.locator("article.message").first().waitFor();
+  await loadMessages(page);
+  await page.evaluate(() => scrollTo(0, 0));
   const links = await page.evaluate(async () => {
     const found = new Set<string>();
     for (let rounds = 0, atEnd = 0; rounds < 500 && atEnd < 3; rounds += 1) {
