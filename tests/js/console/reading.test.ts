@@ -19,6 +19,8 @@ import { Stage } from "./stage.js";
 const ROWS_MAX = 120;
 const STATE_BYTES_MAX = 200 * 1_024;
 const STEPS_OF_A_PAGE = 200;
+/** Characters of a whole text before "show more". */
+const TEXT_SHOWN = 16_384;
 let stage: Stage;
 
 beforeAll(async () => {
@@ -148,7 +150,9 @@ it("a conversation of 5 MB begins with its newest 50 messages, and gets earlier 
   const first = page.locator(`article[data-message="m${MESSAGES - 50}"]`);
   await first.getByText(/of text, 2.0 KiB shown/).waitFor();
   await first.getByRole("button", { name: "show all" }).click();
-  await expect.poll(() => first.locator("pre").innerText()).toBe(messageText(MESSAGES - 50));
+  await expect
+    .poll(() => first.locator(".markdown").innerText())
+    .toBe(messageText(MESSAGES - 50));
   const before = traffic.of("/v1/checkpoints/values").length;
   await page.getByRole("button", { name: "Show earlier" }).click();
   await page.getByText(`${MESSAGES - 100} earlier messages`).waitFor();
@@ -163,7 +167,7 @@ it("a state of 5 MB comes in part, and a cut place whole when asked", async () =
   const messages = await openChannel(page, "messages");
   await messages.getByText(`${MESSAGES.toLocaleString("en")} entries`).first().waitFor();
   const text = await openChannel(page, "text");
-  await text.getByText("293 KiB of text, 2.0 KiB shown").waitFor();
+  await text.getByText("293 KiB of text, 16 KiB shown").waitFor();
   expect(await traffic.bytes()).toBeLessThanOrEqual(STATE_BYTES_MAX);
   expect(await page.locator(".json-entries li").count()).toBeLessThanOrEqual(ROWS_MAX);
   const all = await downloaded(page, () =>
@@ -171,7 +175,9 @@ it("a state of 5 MB comes in part, and a cut place whole when asked", async () =
   );
   expect(all.equals(Buffer.from(TEXT))).toBe(true);
   await text.getByRole("button", { name: "show all" }).click();
-  await text.getByText(/more characters/).waitFor();
+  await expect
+    .poll(() => text.locator(".plain-text pre").innerText())
+    .toBe(TEXT.slice(0, TEXT_SHOWN));
   const json = await downloaded(page, () =>
     messages.getByRole("button", { name: "Download JSON" }).click(),
   );

@@ -6,7 +6,7 @@ import {
   useInfiniteQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import type { Client, TimelineNamespace, TimelineNode } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { isLive } from "../../app/live.js";
@@ -107,29 +107,28 @@ export function useTimeline(threadId: string, ns: string | undefined, version: s
   const begin = data?.pageParams[0] ?? FIRST;
   const rows = useMemo(() => rowsOf(data), [data]);
   const { hasNewer, showNewest } = useNewer(queryKey, version, data);
-  /** Loads the page of a row that was dropped. */
-  const loadAt = useCallback(
-    async (index: number) => {
-      if (!hasPreviousPage || isFetchingPreviousPage) return;
-      if (begin.rowsBefore - index <= 2 * PAGE_STEPS) return void (await fetchPreviousPage());
-      let wanted = begin;
-      while (wanted.previous && wanted.rowsBefore > index) wanted = wanted.previous;
+  const isJumping = useRef(false);
+  /** Goes to the page of a row that was dropped, and is too far away for the pages between to be loaded. */
+  const jumpTo = async (index: number) => {
+    let wanted = begin;
+    while (wanted.previous && wanted.rowsBefore > index) wanted = wanted.previous;
+    isJumping.current = true;
+    try {
       const page = await readPage(client, { threadId, ns }, wanted);
       const jumped: InfiniteData<Page, PageBegin> = { pages: [page], pageParams: [wanted] };
       queries.setQueryData(queryKey, jumped);
-    },
-    [
-      client,
-      queries,
-      queryKey,
-      threadId,
-      ns,
-      begin,
-      hasPreviousPage,
-      isFetchingPreviousPage,
-      fetchPreviousPage,
-    ],
-  );
+    } catch {
+      // The query tells what is wrong.
+      await fetchPreviousPage();
+    } finally {
+      isJumping.current = false;
+    }
+  };
+  /** Loads the page of a row that was dropped. */
+  const loadAt = (index: number) => {
+    if (!hasPreviousPage || isFetchingPreviousPage || isJumping.current) return;
+    void (begin.rowsBefore - index > 2 * PAGE_STEPS ? jumpTo(index) : fetchPreviousPage());
+  };
   const namespaces = data?.pages.at(-1)?.namespaces ?? [];
   return { ...query, rows, namespaces, loadAt, hasNewer, showNewest };
 }

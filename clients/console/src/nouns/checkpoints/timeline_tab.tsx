@@ -63,7 +63,7 @@ export default function TimelineTab({ route, version }: { route: ThreadRoute; ve
         )}
         onOpen={({ node }) => navigate(stateRoute(threadId, node))}
         onEnd={loadMore}
-        onAbsent={(index) => void query.loadAt(index)}
+        onAbsent={query.loadAt}
       />
       {query.isFetchingNextPage ? <Loading what="Loading more" /> : null}
     </>
