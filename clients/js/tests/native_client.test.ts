@@ -68,6 +68,25 @@ describe("store", () => {
     });
   });
 
+  it("a value as text travels as it is, and is an object of JSON", async () => {
+    const kept = `{"n": 1.0, "big": ${2n ** 70n}, "$threadkeep:bytes": "AA=="}`;
+    answer("/v1/store/get", { item: { ...STORED, value: new TextEncoder().encode(kept) } });
+    answer("/v1/store/put", { version: 9 });
+    expect(await client.store.getText(["n"], "k")).toMatchObject({ version: 5, text: kept });
+    expect(await client.store.putText(["n"], "k", kept, { ifVersion: 5 })).toBe(9);
+    expect(bodies()[1]).toEqual({
+      ...{ namespace: ["n"], key: text("k").subarray(1, 2), if_version: 5 },
+      value: new TextEncoder().encode(kept),
+    });
+    for (const wrong of ["{", "[]", "null", '{"a": "\ud800"}']) {
+      await expect(client.store.putText(["n"], "k", wrong)).rejects.toMatchObject({
+        code: "invalid",
+        field: "text",
+      });
+    }
+    expect(server.seen.length).toBe(2);
+  });
+
   it("a scan asks for each page with the cursor of the one before", async () => {
     server.answers.set("/base/v1/store/search", ({ cursor }) => {
       const item = { ...STORED, key: cursor ?? "first" };
@@ -249,6 +268,28 @@ describe("threads and the server", () => {
     answer("/v1/threads/copy", { checkpoints: 3 });
     expect(await client.threads.copy("a", "b")).toBe(3);
     expect(bodies()[2]).toEqual({ source_thread_id: "a", target_thread_id: "b" });
+  });
+
+  it("metadata as text travels as it is", async () => {
+    const kept = '{"score": 1.0}';
+    const times = { created_at: TIME, updated_at: TIME };
+    const thread = {
+      ...{ thread_id: "a", checkpoint_count: 0, size_bytes: 0, generation: "g", version: 3 },
+      ...{ ...times, metadata: new TextEncoder().encode(kept) },
+    };
+    answer("/v1/threads/get", { thread });
+    answer("/v1/threads/update", { thread });
+    expect(await client.threads.getMetadataText("a")).toEqual({ text: kept, version: 3 });
+    await client.threads.update("a", { metadataText: kept, replaceMetadata: true, ifVersion: 3 });
+    expect(bodies()[1]).toEqual({
+      ...{ thread_id: "a", replace_metadata: true, if_version: 3 },
+      metadata: new TextEncoder().encode(kept),
+    });
+    answer("/v1/threads/get", {});
+    expect(await client.threads.getMetadataText("a")).toBeUndefined();
+    await expect(client.threads.update("a", { metadataText: "[1]" })).rejects.toMatchObject({
+      field: "metadataText",
+    });
   });
 
   it("a server that is not ready yet is asked again", async () => {

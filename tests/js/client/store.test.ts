@@ -45,6 +45,22 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await store.get(NS, "k")).toBeUndefined();
   });
 
+  it("a value as text comes back as it was put", async () => {
+    const text = `{"one": 1.0, "big": ${2n ** 70n}, "small": 1e-7, "raw": {"$threadkeep:bytes": "AP8="}}`;
+    const version = await store.putText(NS, "k", text, { ifVersion: 0, ttlMinutes: 5 });
+    const item = await store.getText(NS, "k");
+    expect(item).toMatchObject({ key: "k", version, ttlMinutes: 5 });
+    expect(item?.text.replaceAll(" ", "")).toBe(text.replaceAll(" ", ""));
+    expect((await store.get(NS, "k"))?.value).toMatchObject({
+      big: 2n ** 70n,
+      raw: new Uint8Array([0, 255]),
+    });
+    await expect(store.putText(NS, "k", "{}", { ifVersion: 0 })).rejects.toMatchObject({
+      currentVersion: version,
+    });
+    expect(await store.getText(NS, "none")).toBeUndefined();
+  });
+
   it("items are found by filter, below a prefix, page by page", async () => {
     for (let n = 0; n < 7; n += 1) await store.put(NS, `k${n}`, { n, even: n % 2 === 0 });
     await store.put(["ann"], "other", { n: 9, even: true });

@@ -28,6 +28,16 @@ describe.each(ENGINES)("on %s", (engine) => {
     saver = new ThreadkeepSaver(access);
   });
 
+  it("metadata as text comes back as it was set", async () => {
+    const metadataText = `{"score":1.0,"big":${2n ** 70n}}`;
+    const { thread } = await client.threads.create({ threadId: "a", metadata: { old: true } });
+    const { version } = await client.threads.update("a", {
+      ...{ metadataText, replaceMetadata: true, ifVersion: thread.version },
+    });
+    expect(await client.threads.getMetadataText("a")).toEqual({ text: metadataText, version });
+    expect(await client.threads.getMetadataText("none")).toBeUndefined();
+  });
+
   it("the group reads what the methods of the client read", async () => {
     for (const id of ["a", "b"]) await put(saver, id, checkpoint("c1"));
     expect(await client.threads.get("a")).toMatchObject({ threadId: "a", checkpointCount: 1 });

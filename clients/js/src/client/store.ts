@@ -20,17 +20,20 @@ import {
   type ReadItemOptions,
   type SearchItemsOptions,
   searchBody,
+  textBody,
 } from "./store_bodies.js";
 import {
   type GotNamespaceSetting,
   gotNamespaceSetting,
   type Item,
   type ItemPage,
+  type ItemText,
   type ItemValue,
   type ItemVersion,
   type ItemVersionPage,
   item,
   itemPage,
+  itemText,
   itemVersion,
   itemVersionPage,
   type NamespaceSetting,
@@ -104,6 +107,32 @@ export class Store {
     const body = { ...itemName(namespace, key), refresh_ttl: refreshTtl };
     const { item: found } = await this.#calls.with(options).read("/v1/store/get", body);
     return found ? item(found, integers) : undefined;
+  }
+
+  /**
+   * The same with the value as its JSON text: `1.0` stays `1.0`, every whole number has all of its digits, and bytes are as they travel
+   * (clients/PROTOCOL.md, "Bytes in documents").
+   */
+  async getText(
+    namespace: Namespace,
+    key: string,
+    options: Omit<ReadItemOptions, "integers"> = {},
+  ): Promise<ItemText | undefined> {
+    const body = { ...itemName(namespace, key), refresh_ttl: options.refreshTtl };
+    const { item: found } = await this.#calls.with(options).read("/v1/store/get", body);
+    return found ? itemText(found) : undefined;
+  }
+
+  /** `put` of a value that is JSON text, which is kept as it is. InvalidError for a text that is no object of JSON. */
+  async putText(
+    namespace: Namespace,
+    key: string,
+    text: string,
+    options: PutItemOptions = {},
+  ): Promise<number> {
+    const body = textBody(namespace, key, text, options);
+    const answer = await this.#calls.with(options).once("/v1/store/put", body, text.length);
+    return numberIn(answer, "version");
   }
 
   /** No error where there is none, unless `ifVersion` asks for one: VersionConflictError. */

@@ -6,7 +6,7 @@ import { documentText, filterText } from "../wire/document_text.js";
 import type { Integers } from "../wire/document_value.js";
 import { keyOnWire, namespaceOf } from "../wire/ids.js";
 import { minutesOf, optionalWholeNumber } from "../wire/numbers.js";
-import { wellFormed } from "../wire/packing.js";
+import { exactText, wellFormed } from "../wire/packing.js";
 import type { Body, Schemas } from "../wire/schemas.js";
 import type { StoreFilter } from "./store_filter.js";
 
@@ -93,11 +93,30 @@ export function putBody(
   value: unknown,
   options: PutItemOptions,
 ): { body: Body<"/v1/store/put">; sizeBytes: number } {
-  const { ttlMinutes, ifVersion, index, vectors, model } = options;
   const text = documentText(value, "value");
-  const body = {
+  return { body: bodyOf(namespace, key, text, options), sizeBytes: text.length };
+}
+
+/** The body of a put whose value is JSON text already. */
+export function textBody(
+  namespace: readonly string[],
+  key: string,
+  text: string,
+  options: PutItemOptions,
+): Body<"/v1/store/put"> {
+  return bodyOf(namespace, key, exactText(text, "text"), options);
+}
+
+function bodyOf(
+  namespace: readonly string[],
+  key: string,
+  value: Uint8Array,
+  options: PutItemOptions,
+): Body<"/v1/store/put"> {
+  const { ttlMinutes, ifVersion, index, vectors, model } = options;
+  return {
     ...itemName(namespace, key),
-    value: text,
+    value,
     ttl_minutes: ttlMinutes === undefined ? undefined : minutesOf(ttlMinutes, "ttlMinutes"),
     if_version: optionalWholeNumber(ifVersion, "ifVersion"),
     index: index === undefined ? undefined : namesOf(index, "index"),
@@ -106,7 +125,6 @@ export function putBody(
     }),
     model,
   };
-  return { body, sizeBytes: text.length };
 }
 
 export function searchBody(prefix: string[], options: SearchItemsOptions): SearchBody {

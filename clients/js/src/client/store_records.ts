@@ -1,7 +1,14 @@
 /** Reads the answers of the store calls as records. LangGraph's store makes its items of the same records. */
 
 import { ProtocolError } from "../errors.js";
-import { bytesIn, listIn, objectOf, optionalTextIn, textsIn } from "../wire/answers.js";
+import {
+  bytesIn,
+  exactTextIn,
+  listIn,
+  objectOf,
+  optionalTextIn,
+  textsIn,
+} from "../wire/answers.js";
 import { documentOf, type Integers } from "../wire/document_value.js";
 import {
   flag,
@@ -43,6 +50,13 @@ export type Item = ReturnType<typeof itemFields> & { value?: ItemValue };
 
 export function item(found: unknown, integers: Integers): Item {
   return { ...itemFields(found), ...valueIn(found, integers) };
+}
+
+/** An item with its value as the JSON text that the server keeps. */
+export type ItemText = ReturnType<typeof itemFields> & { text: string };
+
+export function itemText(found: unknown): ItemText {
+  return { ...itemFields(found), text: exactTextIn(found as Schemas["Item"], "value") };
 }
 
 /** A page of a search. `omitted`: files below the prefix that are too large for a value, on the first page of a listing. */

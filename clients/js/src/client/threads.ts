@@ -1,9 +1,9 @@
 /** `client.threads`: reads, searches, changes, copies and deletes threads. */
 
 import type { CallOptions } from "../http/deadline.js";
-import { numberIn } from "../wire/answers.js";
+import { exactTextIn, numberIn } from "../wire/answers.js";
 import { threadIdOf } from "../wire/ids.js";
-import { exact, wellFormed } from "../wire/packing.js";
+import { exact, exactText, wellFormed } from "../wire/packing.js";
 import type { Body, Query, Schemas } from "../wire/schemas.js";
 import { timeText } from "../wire/times.js";
 import type { Calls } from "./calls.js";
@@ -83,12 +83,20 @@ export interface UpdateThreadOptions extends CallOptions {
   title?: string | null | undefined;
   /** Its fields take the place of those of the same names; the others stay. */
   metadata?: Readonly<Metadata> | undefined;
+  /** The same as JSON text, which is kept as it is. In place of `metadata`. */
+  metadataText?: string | undefined;
   /** No other field stays. Default false. */
   replaceMetadata?: boolean | undefined;
   /** `null` takes the ttl away. */
   ttl?: ThreadTtl | null | undefined;
   /** The version that the thread must have. */
   ifVersion?: number | undefined;
+}
+
+/** The metadata of a thread as JSON text, and the version of the thread that it is of. */
+export interface MetadataText {
+  text: string;
+  version: number;
 }
 
 /** Conditions of a search. A thread must meet all of them. */
@@ -138,6 +146,20 @@ export class Threads {
     const body = { thread_id: threadIdOf(threadId) };
     const { thread: found } = await this.#calls.with(options).read("/v1/threads/get", body);
     return found ? thread(found) : undefined;
+  }
+
+  /**
+   * The metadata of a thread as its JSON text, with the version that `ifVersion` of an update takes: `1.0` stays `1.0`, and every whole
+   * number has all of its digits. Undefined where there is no such thread.
+   */
+  async getMetadataText(
+    threadId: string,
+    options: CallOptions = {},
+  ): Promise<MetadataText | undefined> {
+    const body = { thread_id: threadIdOf(threadId) };
+    const { thread: found } = await this.#calls.with(options).read("/v1/threads/get", body);
+    if (!found) return undefined;
+    return { text: exactTextIn(found, "metadata"), version: thread(found).version };
   }
 
   /** One page of threads. */
@@ -226,11 +248,14 @@ export class Threads {
 
   /** Change title, metadata and ttl; the thread as it is then. NotFoundError; VersionConflictError where the version is not `ifVersion`. */
   async update(threadId: string, options: UpdateThreadOptions = {}): Promise<Thread> {
-    const { title, metadata, ttl } = options;
+    const { title, metadata, metadataText, ttl } = options;
     const body = {
       thread_id: threadIdOf(threadId),
       title: typeof title === "string" ? wellFormed(title, "title") : title,
-      metadata: metadata && exact(metadata, "metadata"),
+      metadata:
+        metadataText === undefined
+          ? metadata && exact(metadata, "metadata")
+          : exactText(metadataText, "metadataText"),
       replace_metadata: options.replaceMetadata,
       ttl,
       if_version: options.ifVersion,

@@ -55,6 +55,17 @@ export function textsIn<T extends object>(raw: T, name: Name<T>): string[] {
   return value;
 }
 
+/** The exact JSON text of a field; that of an empty object where the field is absent. */
+export function exactTextIn<T extends object>(raw: T, name: Name<T>): string {
+  const bytes = bytesIn(raw, name);
+  if (bytes.length === 0) return "{}";
+  try {
+    return textOf(bytes);
+  } catch (cause) {
+    throw new ProtocolError(`the answer's ${name} is not a text`, { cause });
+  }
+}
+
 /** The object of an exact text. */
 export function jsonIn<T extends object>(raw: T, name: Name<T>): Record<string, unknown> {
   try {

@@ -30,6 +30,20 @@ export function exact(value: unknown, field: string): Uint8Array {
   return encoder.encode(text);
 }
 
+/** JSON text of an object, as it is. Throws InvalidError naming `field`. */
+export function exactText(text: string, field: string): Uint8Array {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidError(`${field} is not JSON: ${cause}`, { field, cause });
+  }
+  if (typeof found !== "object" || found === null || Array.isArray(found)) {
+    throw new InvalidError(`${field} is no object`, { field });
+  }
+  return encoder.encode(wellFormed(text, field));
+}
+
 /** The text of UTF-8 bytes. Throws TypeError for others. */
 export function textOf(data: Uint8Array): string {
   return decoder.decode(data);
