@@ -1,0 +1,2 @@
+export function declaredPermissions(): [operation: string, permission: string | null][];
+export function permissionsSource(): string;

@@ -1,0 +1,150 @@
+/** Decides from the grants of the caller what it may do, by the rules of the server. A view asks before it offers an action. */
+
+import type { Grants, Identity } from "threadkeep";
+import { PERMISSIONS } from "./permissions.js";
+
+export type Operation = keyof typeof PERMISSIONS;
+type Named = "threads" | "sessions" | "snapshots";
+export type Noun = Named | "namespaces";
+export type Verb = "read" | "append" | "write";
+export type Permission = `${Noun}:${Verb}`;
+
+/** A thing that an operation works on. */
+export type Thing = { isNew?: boolean } & (
+  | { thread: string; owner?: string | undefined }
+  /** The name of a session in grants: `kind:first/second`. */
+  | { session: string; owner?: string | undefined }
+  | { snapshot: string; owner?: string | undefined }
+  | { namespace: readonly string[] }
+);
+
+/** An operation, and the thing if it is known already. */
+export interface Need {
+  operation: Operation;
+  thing?: Thing | undefined;
+}
+
+/** Operations that ask for more than the permission of their route. */
+const ALSO: ReadonlyMap<Operation, Permission> = new Map<Operation, Permission>([
+  ["create_thread", "threads:read"],
+  ["update_thread", "threads:read"],
+  ["edit_file", "namespaces:read"],
+  ["move_files", "namespaces:read"],
+  ["copy_files", "namespaces:read"],
+  ["restore_item_version", "namespaces:read"],
+]);
+/** Who may only append creates with these, and replaces nothing. */
+const REPLACING: ReadonlySet<Operation> = new Set<Operation>([
+  "put_item",
+  "write_file",
+  "put_file_content",
+  "complete_upload",
+  "upload_to_drive",
+]);
+
+/** Whether the server would allow it. Without a thing: for any thing at all. */
+export function can(identity: Identity, operation: Operation, thing?: Thing): boolean {
+  return missingOf(identity, { operation, thing }) === undefined;
+}
+
+/** The first permission that is missing, as a text for a person; undefined where all are there. */
+export function missingOf(identity: Identity, need: Need): string | undefined {
+  const { thing } = need;
+  for (const permission of permissionsOf(need)) {
+    if (!isGranted(identity, permission, thing)) {
+      return thing === undefined ? permission : `${permission} for ${nameOf(thing)}`;
+    }
+  }
+  return undefined;
+}
+
+type Declared = (typeof PERMISSIONS)[Operation];
+
+function permissionsOf({ operation, thing }: Need): NonNullable<Declared>[] {
+  const declared = PERMISSIONS[operation];
+  const also = ALSO.get(operation);
+  const replaces = REPLACING.has(operation) && thing !== undefined && thing.isNew !== true;
+  return [
+    ...(declared === null ? [] : [replaces ? ("namespaces:write" as const) : declared]),
+    ...(also === undefined ? [] : [also]),
+  ];
+}
+
+function isGranted(
+  { grants, subject }: Identity,
+  permission: NonNullable<Declared>,
+  thing: Thing | undefined,
+): boolean {
+  if (permission === "any" || grants === undefined) return true;
+  if (permission === "tenant") return false;
+  const [noun, verb] = permission.split(":") as [Noun, Verb];
+  const granted = grantsOf(grants, noun).filter(({ actions }) => allows(actions, verb));
+  const isOfNoun = thing !== undefined && nounOf(thing) === noun;
+  if (!isOfNoun) return granted.length > 0;
+  return granted.some((grant) => covers(grant, thing, subject));
+}
+
+interface AnyGrant {
+  actions: readonly string[];
+  id?: string | null | undefined;
+  prefix?: string | readonly string[] | null | undefined;
+  owned?: boolean | null | undefined;
+}
+
+function grantsOf(grants: Grants, noun: Noun): readonly AnyGrant[] {
+  return grants[noun] ?? [];
+}
+
+/** `write` covers `append`, and never `read`. */
+function allows(actions: readonly string[], verb: Verb): boolean {
+  return actions.includes(verb) || (verb === "append" && actions.includes("write"));
+}
+
+function covers(grant: AnyGrant, thing: Thing, subject: string | undefined): boolean {
+  if ("namespace" in thing) {
+    const labels = Array.isArray(grant.prefix) ? (grant.prefix as readonly string[]) : [];
+    return labels.every((label, at) => thing.namespace[at] === label);
+  }
+  const name =
+    "thread" in thing ? thing.thread : "session" in thing ? thing.session : thing.snapshot;
+  if (typeof grant.id === "string") return grant.id === name;
+  if (typeof grant.prefix === "string") return name.startsWith(grant.prefix);
+  if (grant.owned !== true || subject === undefined) return false;
+  // Whatever a subject makes is its own.
+  return thing.isNew === true || thing.owner === subject;
+}
+
+function nounOf(thing: Thing): Noun {
+  if ("thread" in thing) return "threads";
+  if ("session" in thing) return "sessions";
+  return "snapshot" in thing ? "snapshots" : "namespaces";
+}
+
+function nameOf(thing: Thing): string {
+  if ("thread" in thing) return thing.thread;
+  if ("session" in thing) return thing.session;
+  if ("snapshot" in thing) return thing.snapshot;
+  return thing.namespace.length === 0 ? "all namespaces" : thing.namespace.join("/");
+}
+
+/** Whether the server answers a list of all things of a kind that may be read. Grants of single ones are no list. */
+export function mayList({ grants, subject }: Identity, noun: Named): boolean {
+  if (grants === undefined) return true;
+  const read = grantsOf(grants, noun).filter(({ actions }) => allows(actions, "read"));
+  return read.some(
+    ({ prefix, owned }) => typeof prefix === "string" || (owned === true && subject !== undefined),
+  );
+}
+
+/** What the name of a new thing has to begin with; undefined where no name can be made up. */
+export function nameStart(
+  { grants, subject }: Identity,
+  noun: Named,
+  verb: Verb,
+): string | undefined {
+  if (grants === undefined) return "";
+  const granted = grantsOf(grants, noun).filter(({ actions }) => allows(actions, verb));
+  if (granted.some(({ owned }) => owned === true && subject !== undefined)) return "";
+  const prefix = granted.find((grant) => typeof grant.prefix === "string")?.prefix;
+  return typeof prefix === "string" ? prefix : undefined;
+}
