@@ -22,5 +22,7 @@ export function grantedSessionNames({ grants }: Identity): string[] {
 
 /** The threads that a token names one by one: no list of the server has them. */
 export function grantedThreadIds({ grants }: Identity): string[] {
-  return (grants?.threads ?? []).flatMap((grant) => ("id" in grant && grant.id ? [grant.id] : []));
+  return (grants?.threads ?? []).flatMap(({ id, actions }) =>
+    id && actions.includes("read") ? [id] : [],
+  );
 }

@@ -1,6 +1,6 @@
 /** One cache of answers per credential. The client of the package tries again by itself, so the cache does not. */
 
-import { QueryCache, QueryClient } from "@tanstack/react-query";
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { UnauthorizedError } from "threadkeep";
 
 const KEPT_MS = 60_000;
@@ -10,12 +10,12 @@ const clients = new Map<string, QueryClient>();
 export function queriesOf(credential: string, onExpired: (error: Error) => void): QueryClient {
   const known = clients.get(credential);
   if (known) return known;
+  const onError = (error: Error) => {
+    if (error instanceof UnauthorizedError) onExpired(error);
+  };
   const made = new QueryClient({
-    queryCache: new QueryCache({
-      onError: (error) => {
-        if (error instanceof UnauthorizedError) onExpired(error);
-      },
-    }),
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: {
         retry: false,
@@ -25,6 +25,7 @@ export function queriesOf(credential: string, onExpired: (error: Error) => void)
         refetchOnWindowFocus: true,
         refetchIntervalInBackground: false,
       },
+      mutations: { retry: false, networkMode: "always" },
     },
   });
   clients.set(credential, made);

@@ -2,10 +2,12 @@
 
 import { useQuery } from "@tanstack/react-query";
 import type { Usage } from "threadkeep";
+import { mayList } from "../api/capabilities.js";
 import { useApi } from "../api/context.js";
 import { hasWholeTenant, maySee } from "../api/grants.js";
 import { SERVER_URL } from "../api/server.js";
 import { counted } from "../content/json_tree.js";
+import { GrantedThreads } from "../nouns/threads/granted_threads.js";
 import { useThreadCount, useThreads } from "../nouns/threads/queries.js";
 import { ThreadRow } from "../nouns/threads/thread_row.js";
 import { Link } from "../parts/link.js";
@@ -27,7 +29,11 @@ export function HomePage() {
       <header className="page-head">
         <h1>Home</h1>
       </header>
-      {maySee(identity, "threads") ? <ThreadsOfHome /> : null}
+      {mayList(identity, "threads") ? (
+        <ThreadsOfHome />
+      ) : maySee(identity, "threads") ? (
+        <GrantedThreads />
+      ) : null}
       {hasWholeTenant(identity) ? <UsageOfHome /> : null}
       <ServerOfHome />
     </>

@@ -1,7 +1,8 @@
 /** Sessions of a kind: logs and documents of agents that are not LangGraph. */
 
 import { type FormEvent, useId, useRef, useState } from "react";
-import { NotGrantedError, type Session } from "threadkeep";
+import type { Session } from "threadkeep";
+import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { grantedSessionNames } from "../../api/grants.js";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
@@ -110,11 +111,15 @@ function FilterForm({ filter }: { filter: SessionsFilter }) {
 }
 
 function SessionList({ filter }: { filter: SessionsFilter }) {
+  const { identity } = useApi();
+  return mayList(identity, "sessions") ? <FoundSessions filter={filter} /> : <GrantedSessions />;
+}
+
+function FoundSessions({ filter }: { filter: SessionsFilter }) {
   const query = useSessions(filter);
   const { data, error, refetch, isFetchingNextPage } = query;
   const loadMore = useLoadMore(query);
   const { kind } = filter;
-  if (error instanceof NotGrantedError) return <GrantedSessions error={error} />;
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const sessions = data.pages.flatMap((page) => page.sessions);
@@ -161,10 +166,10 @@ function SessionRow({ kind, session }: { kind: string; session: Session }) {
 }
 
 /** A token for single sessions lists none, so its grants are the list. */
-function GrantedSessions({ error }: { error: Error }) {
+function GrantedSessions() {
   const { identity } = useApi();
   const sessions = grantedSessionNames(identity).flatMap((name) => sessionOfGrant(name) ?? []);
-  if (sessions.length === 0) return <Failure error={error} />;
+  if (sessions.length === 0) return <Empty title="This key or token reads no session" />;
   return (
     <ul className="plain-list" aria-label="Sessions of this token">
       {sessions.map(({ kind, key }) => (

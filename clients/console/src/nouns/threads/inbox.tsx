@@ -1,6 +1,8 @@
 /** All threads that wait for a person, with what they ask and the code that answers. */
 
 import type { Thread } from "threadkeep";
+import { mayList } from "../../api/capabilities.js";
+import { useApi } from "../../api/context.js";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { navigate } from "../../app/location.js";
 import { ShowAsCode } from "../../parts/code.js";
@@ -16,6 +18,8 @@ const CARD_PX = 260;
 const WAITING = { status: "interrupted", sort: "state_updated", order: "desc" } as const;
 
 export function InboxPage() {
+  const { identity } = useApi();
+  const isList = mayList(identity, "threads");
   const query = useThreads(WAITING);
   const { data, error, refetch } = query;
   const loadMore = useLoadMore(query);
@@ -27,7 +31,12 @@ export function InboxPage() {
         <ShowAsCode samples={samples()} />
       </header>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
-      {threads === undefined && !error ? <Loading /> : null}
+      {isList ? null : (
+        <Empty title="A token for single threads has no Inbox">
+          <Link to={{ page: "threads" }}>The threads of this token</Link>
+        </Empty>
+      )}
+      {isList && threads === undefined && !error ? <Loading /> : null}
       {threads?.length === 0 ? <Empty title="No thread waits for a person" /> : null}
       {threads && threads.length > 0 ? (
         <Rows

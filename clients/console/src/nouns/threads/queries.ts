@@ -3,6 +3,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import type { SearchThreadsOptions, Thread } from "threadkeep";
+import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { Backoff, LIST_MS, listInterval } from "../../app/live.js";
 import { type Heads, readCut } from "../../content/cut.js";
@@ -14,9 +15,10 @@ const STATE_KEPT_MS = 15_000;
 export type ThreadsFilter = Pick<SearchThreadsOptions, "status" | "q" | "sort" | "order">;
 
 export function useThreads(filter: ThreadsFilter) {
-  const { client } = useApi();
+  const { client, identity } = useApi();
   return useInfiniteQuery({
     queryKey: ["threads", filter],
+    enabled: mayList(identity, "threads"),
     queryFn: ({ pageParam: cursor, signal }) =>
       client.threads.search({
         ...filter,
@@ -34,9 +36,10 @@ export function useThreads(filter: ThreadsFilter) {
 
 /** How many threads meet a filter; undefined while it is not known, or may not be. */
 export function useThreadCount(filter: Pick<ThreadsFilter, "status" | "q">) {
-  const { client } = useApi();
+  const { client, identity } = useApi();
   return useQuery({
     queryKey: ["threads", "count", filter],
+    enabled: mayList(identity, "threads"),
     queryFn: ({ signal }) => client.threads.count({ ...filter, signal }),
     refetchInterval: LIST_MS,
   }).data;

@@ -2,9 +2,8 @@
 
 import { Search } from "lucide-react";
 import { useEffect, useId, useRef, useState } from "react";
-import { NotGrantedError } from "threadkeep";
+import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
-import { grantedThreadIds } from "../../api/grants.js";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { useShortcut } from "../../app/keyboard.js";
 import { navigate, replaceRoute } from "../../app/location.js";
@@ -12,9 +11,9 @@ import { ORDERS, SORTS, STATUSES, type ThreadsRoute } from "../../app/route.js";
 import { counted } from "../../content/json_tree.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
-import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
+import { GrantedThreads } from "./granted_threads.js";
 import { type ThreadsFilter, useThreadCount, useThreads } from "./queries.js";
 import { ThreadRow } from "./thread_row.js";
 
@@ -145,10 +144,14 @@ function QueryField({ value, onChange }: { value: string; onChange: (value: stri
 }
 
 function ThreadList({ filter }: { filter: ThreadsFilter }) {
+  const { identity } = useApi();
+  return mayList(identity, "threads") ? <FoundThreads filter={filter} /> : <GrantedThreads />;
+}
+
+function FoundThreads({ filter }: { filter: ThreadsFilter }) {
   const query = useThreads(filter);
   const { data, error, refetch, isFetchingNextPage } = query;
   const loadMore = useLoadMore(query);
-  if (error instanceof NotGrantedError) return <GrantedThreads error={error} />;
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const threads = data.pages.flatMap((page) => page.threads);
@@ -176,23 +179,5 @@ function NoThreads({ isFiltered }: { isFiltered: boolean }) {
     <Empty title="There are no threads yet">
       <Link to={{ page: "connect" }}>Connect your first agent</Link>
     </Empty>
-  );
-}
-
-/** A token for single threads lists none, so its grants are the list. */
-function GrantedThreads({ error }: { error: Error }) {
-  const { identity } = useApi();
-  const ids = grantedThreadIds(identity);
-  if (ids.length === 0) return <Failure error={error} />;
-  return (
-    <ul className="plain-list" aria-label="Threads of this token">
-      {ids.map((threadId) => (
-        <li key={threadId}>
-          <Link to={{ page: "thread", threadId, tab: "conversation" }}>
-            <Marked text={threadId} />
-          </Link>
-        </li>
-      ))}
-    </ul>
   );
 }
