@@ -17,6 +17,7 @@ import { Dialog } from "../parts/dialog.js";
 import { Guard } from "../parts/guard.js";
 import { Link } from "../parts/link.js";
 import { Failure } from "../parts/states.js";
+import { Toasts } from "../parts/toasts.js";
 import { Breadcrumb } from "./breadcrumb.js";
 import { CredentialMenu } from "./credentials.js";
 import { SHORTCUTS, useShortcut } from "./keyboard.js";
@@ -72,6 +73,7 @@ export function Shell() {
           <Page route={route} />
         </Guard>
       </main>
+      <Toasts />
     </div>
   );
 }

@@ -17,6 +17,7 @@ export function Dialog({ title, onClose, children }: Given) {
     const opener = document.activeElement;
     const opened = dialog.current;
     opened?.showModal();
+    opened?.querySelector<HTMLElement>("[data-first]")?.focus();
     return () => {
       opened?.close();
       // It is no part of the page any more, so the browser does not give the focus back.
