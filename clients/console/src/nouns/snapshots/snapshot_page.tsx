@@ -5,6 +5,7 @@ import type { Snapshot } from "threadkeep";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { counted } from "../../content/json_tree.js";
 import { JsonTree } from "../../content/json_tree_view.js";
+import { ActionBar } from "../../parts/action.js";
 import { CodeTabs, ShowAsCode } from "../../parts/code.js";
 import { CopyButton } from "../../parts/copy.js";
 import { Link } from "../../parts/link.js";
@@ -14,9 +15,12 @@ import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { keyText } from "../sessions/session_key.js";
 import { sumsOf } from "./contents.js";
+import { DeleteDialog } from "./delete_dialog.js";
 import { LabelList } from "./labels.js";
 import { useSnapshot } from "./queries.js";
+import { RestoreDialog } from "./restore_dialog.js";
 import { archiveSamples, restoreSamples } from "./samples.js";
+import { contentNeeds } from "./snapshot_things.js";
 
 const ROW_PX = 40;
 
@@ -33,6 +37,7 @@ export default function SnapshotPage({ snapshotId }: { snapshotId: string }) {
         </h1>
         <ShowAsCode samples={samples(snapshotId)} />
       </header>
+      <SnapshotActions snapshot={data} />
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       <Facts snapshot={data} />
       <Sums snapshot={data} />
@@ -61,6 +66,28 @@ export default function SnapshotPage({ snapshotId }: { snapshotId: string }) {
         ) : null}
       </section>
     </>
+  );
+}
+
+function SnapshotActions({ snapshot }: { snapshot: Snapshot }) {
+  const { snapshotId, owner } = snapshot;
+  const thing = { snapshot: snapshotId, owner };
+  return (
+    <ActionBar
+      label="Actions of the snapshot"
+      actions={[
+        {
+          label: "Restore",
+          needs: [{ operation: "restore_snapshot", thing }, ...contentNeeds(snapshot)],
+          dialog: (close) => <RestoreDialog snapshot={snapshot} close={close} />,
+        },
+        {
+          label: "Delete",
+          needs: [{ operation: "delete_snapshot", thing }],
+          dialog: (close) => <DeleteDialog snapshot={snapshot} close={close} />,
+        },
+      ]}
+    />
   );
 }
 

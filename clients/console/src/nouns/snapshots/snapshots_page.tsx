@@ -6,6 +6,7 @@ import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { useShortcut } from "../../app/keyboard.js";
 import { navigate } from "../../app/location.js";
 import type { SnapshotsRoute } from "../../app/route.js";
+import { ActionBar } from "../../parts/action.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
@@ -15,6 +16,7 @@ import { Size, Time } from "../../parts/units.js";
 import { contentsText } from "./contents.js";
 import { LabelList } from "./labels.js";
 import { type Labels, useSnapshots } from "./queries.js";
+import { TakeSnapshot } from "./take_snapshot.js";
 
 const ROW_PX = 64;
 
@@ -27,6 +29,16 @@ export default function SnapshotsPage({ route }: { route: SnapshotsRoute }) {
         <h1>Snapshots</h1>
         <ShowAsCode samples={samples(labels)} />
       </header>
+      <ActionBar
+        label="Actions"
+        actions={[
+          {
+            label: "Take a snapshot",
+            needs: [{ operation: "take_snapshot" }],
+            dialog: (close) => <TakeSnapshot close={close} />,
+          },
+        ]}
+      />
       <FilterForm key={JSON.stringify(route)} route={route} />
       <SnapshotList labels={labels} />
     </>
