@@ -14,6 +14,7 @@ import { ConversationTab } from "./conversation_tab.js";
 import { useThread, versionOf } from "./queries.js";
 import { samplesOf } from "./samples.js";
 import { RunsProvider } from "./subagents.js";
+import { ThreadActions } from "./thread_actions.js";
 import { StatusBadge } from "./thread_row.js";
 
 const TimelineTab = lazy(() => import("../checkpoints/timeline_tab.js"));
@@ -89,6 +90,7 @@ function ThreadHead({ thread, route }: { thread: Thread; route: ThreadRoute }) {
         <StatusBadge status={thread.status} />
         <ShowAsCode samples={samplesOf(route)} />
       </header>
+      <ThreadActions thread={thread} route={route} />
       <p className="thread-facts">
         <Marked className="thread-id" text={threadId} />
         <CopyButton text={() => threadId} what="the thread id" />

@@ -1,0 +1,177 @@
+/** Removes a thread, or its older checkpoints. Both show first what would go, and take a snapshot of what goes. */
+
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { PruneReport, Thread } from "threadkeep";
+import { useApi } from "../../api/context.js";
+import { navigate } from "../../app/location.js";
+import { counted } from "../../content/json_tree.js";
+import { ActionForm, CheckField, isTyped, TextField, TypedName } from "../../parts/action_form.js";
+import { Marked } from "../../parts/marked.js";
+import { Failure, Loading } from "../../parts/states.js";
+import { showToast } from "../../parts/toasts.js";
+import { Size } from "../../parts/units.js";
+import { maySecure, restoreThread, secureThread } from "../snapshots/safety.js";
+import { thingOf } from "./thread_actions.js";
+
+interface Given {
+  thread: Thread;
+  close: () => void;
+}
+
+export function DeleteDialog({ thread, close }: Given) {
+  const { client, identity } = useApi();
+  const [{ threadId, generation }] = useState(thread);
+  const [typed, setTyped] = useState("");
+  const safety = useSafety(thread);
+  const dryRun = useDryRun(threadId, { strategy: "delete" });
+  const run = async () => {
+    const snapshotId = safety.isOn
+      ? await secureThread(client, identity, threadId, "delete")
+      : undefined;
+    await client.threads.delete(threadId, { generation });
+    return snapshotId;
+  };
+  return (
+    <ActionForm
+      title="Delete the thread"
+      submit="Delete"
+      needs={[{ operation: "delete_thread", thing: thingOf(thread) }]}
+      isReady={isTyped(typed, threadId)}
+      isDangerous
+      run={run}
+      onDone={(snapshotId) => {
+        close();
+        navigate({ page: "threads" });
+        showToast({
+          text: (
+            <>
+              Deleted <Marked text={threadId} />
+            </>
+          ),
+          undo:
+            snapshotId === undefined
+              ? undefined
+              : () => restoreThread(client, snapshotId, threadId),
+        });
+      }}
+      close={close}
+    >
+      <DryRun query={dryRun} />
+      <SafetyField safety={safety} />
+      <TypedName name={threadId} value={typed} onChange={setTyped} />
+    </ActionForm>
+  );
+}
+
+export function PruneDialog({ thread, close }: Given) {
+  const { client, identity } = useApi();
+  const { threadId } = thread;
+  const [keep, setKeep] = useState("1");
+  const [keepInterrupted, setKeepInterrupted] = useState(true);
+  const safety = useSafety(thread);
+  const keepLast = /^[1-9]\d{0,6}$/.test(keep) ? Number(keep) : undefined;
+  const rule = { keepLast, keepInterrupted };
+  const dryRun = useDryRun(threadId, rule, keepLast !== undefined);
+  const goes = dryRun.data?.total.checkpoints ?? 0;
+  const run = async () => {
+    const snapshotId = safety.isOn
+      ? await secureThread(client, identity, threadId, "prune")
+      : undefined;
+    return { report: await client.checkpoints.prune([threadId], rule), snapshotId };
+  };
+  return (
+    <ActionForm
+      title="Prune the thread"
+      submit="Prune"
+      needs={[{ operation: "prune_threads", thing: thingOf(thread) }]}
+      isReady={keepLast !== undefined && goes > 0}
+      isDangerous
+      run={run}
+      onDone={({ report, snapshotId }) => {
+        close();
+        showToast({
+          text: `Removed ${counted(report.total.checkpoints, "checkpoint", "checkpoints")}.`,
+          undo:
+            snapshotId === undefined
+              ? undefined
+              : () => restoreThread(client, snapshotId, threadId),
+        });
+      }}
+      close={close}
+    >
+      <TextField
+        label="Newest checkpoints of each namespace that stay"
+        value={keep}
+        onChange={setKeep}
+        note="Older ones are removed. The state of the thread stays."
+        isFirst
+      />
+      <CheckField
+        label="Keep what a resume needs, where the thread waits for an answer"
+        isChecked={keepInterrupted}
+        onChange={setKeepInterrupted}
+      />
+      {keepLast === undefined ? (
+        <p role="status">Give a number from 1 to 1,000,000.</p>
+      ) : (
+        <DryRun query={dryRun} />
+      )}
+      <SafetyField safety={safety} />
+    </ActionForm>
+  );
+}
+
+/** Whether a snapshot is taken first, and whether it may be. */
+function useSafety(thread: Thread) {
+  const { identity } = useApi();
+  const isAllowed = maySecure(identity, thingOf(thread));
+  const [isWanted, setIsWanted] = useState(true);
+  return { isAllowed, isOn: isAllowed && isWanted, set: setIsWanted };
+}
+
+function SafetyField({ safety }: { safety: ReturnType<typeof useSafety> }) {
+  return (
+    <CheckField
+      label={
+        safety.isAllowed
+          ? "Take a snapshot first, so that it can be undone for a week"
+          : "It cannot be undone: a snapshot needs snapshots:read, snapshots:append and threads:write"
+      }
+      isChecked={safety.isOn}
+      isDisabled={!safety.isAllowed}
+      onChange={safety.set}
+    />
+  );
+}
+
+type Rule = Parameters<ReturnType<typeof useApi>["client"]["checkpoints"]["prune"]>[1];
+
+function useDryRun(threadId: string, rule: NonNullable<Rule>, enabled = true) {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["dry run", threadId, rule],
+    queryFn: ({ signal }) =>
+      client.checkpoints.prune([threadId], { ...rule, dryRun: true, signal }),
+    gcTime: 0,
+    enabled,
+  });
+}
+
+function DryRun({ query }: { query: ReturnType<typeof useDryRun> }) {
+  const { data, error, refetch } = query;
+  if (error) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading what="Counting" />;
+  return <Report report={data} />;
+}
+
+function Report({ report: { total } }: { report: PruneReport }) {
+  return (
+    <p className="callout" role="status">
+      It removes {counted(total.checkpoints, "checkpoint", "checkpoints")},{" "}
+      {counted(total.writes, "write", "writes")} and {counted(total.values, "value", "values")}:{" "}
+      <Size bytes={Math.max(0, total.sizeBytes)} />, stored as{" "}
+      <Size bytes={Math.max(0, total.storedBytes)} />.
+    </p>
+  );
+}
