@@ -1,7 +1,6 @@
 /** One item: its value, and the versions that are kept. */
 
 import { useQuery } from "@tanstack/react-query";
-import type { ItemVersion } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { LIST_MS } from "../../app/live.js";
 import { JsonTree } from "../../content/json_tree_view.js";
@@ -10,6 +9,8 @@ import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
+import { ItemActions } from "./item_actions.js";
+import { Versions } from "./versions.js";
 
 interface Given {
   namespace: string[];
@@ -67,6 +68,7 @@ function PresentValue({ namespace, itemKey }: { namespace: string[]; itemKey: st
           </span>
         ) : null}
       </p>
+      <ItemActions namespace={namespace} itemKey={itemKey} />
       <JsonTree value={data.value} what="the value" />
     </>
   );
@@ -98,49 +100,6 @@ function EarlierValue({
         <Link to={{ page: "store", namespace, key: itemKey }}>Show the present one</Link>
       </p>
       <JsonTree value={data.value} what="the value" />
-    </>
-  );
-}
-
-function Versions({ namespace, itemKey, version }: Given) {
-  const { client } = useApi();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["item versions", namespace, itemKey],
-    queryFn: ({ signal }) => client.store.history(namespace, itemKey, { signal }),
-    refetchInterval: LIST_MS,
-  });
-  if (error) return <Failure error={error} retry={() => void refetch()} />;
-  if (!data || data.versions.length <= 1) return null;
-  return (
-    <section>
-      <h3>Versions that are kept</h3>
-      <ul className="plain-list">
-        {data.versions.map((one) => (
-          <li key={one.version}>
-            <VersionLink one={one} namespace={namespace} itemKey={itemKey} chosen={version} />
-          </li>
-        ))}
-      </ul>
-      {data.nextCursor === undefined ? null : <p className="note">There are earlier ones.</p>}
-    </section>
-  );
-}
-
-function VersionLink(given: {
-  one: ItemVersion;
-  namespace: string[];
-  itemKey: string;
-  chosen: string | undefined;
-}) {
-  const { one, namespace, itemKey: key, chosen } = given;
-  const version = one.current ? undefined : String(one.version);
-  return (
-    <>
-      <Link to={{ page: "store", namespace, key, version }} isCurrent={chosen === version}>
-        Version {one.version}
-        {one.current ? ", present" : ""}
-      </Link>{" "}
-      <Size bytes={one.sizeBytes} /> <Time at={one.updatedAt} />
     </>
   );
 }

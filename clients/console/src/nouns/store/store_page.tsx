@@ -1,11 +1,14 @@
 /** The store: namespaces, their items, and one item with its versions. */
 
 import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import type { Thing } from "../../api/capabilities.js";
 import { methodText, samplesOf } from "../../api/snippets.js";
 import { useShortcut } from "../../app/keyboard.js";
 import { navigate } from "../../app/location.js";
 import type { StoreRoute } from "../../app/route.js";
+import { ActionBar } from "../../parts/action.js";
 import { ShowAsCode } from "../../parts/code.js";
+import { NewItem } from "./item_dialogs.js";
 import { ItemView } from "./item_view.js";
 import { Items } from "./items.js";
 import { Namespaces } from "./namespaces.js";
@@ -27,6 +30,16 @@ export default function StorePage({ route }: { route: StoreRoute }) {
         <div className="column-main">
           {key === undefined ? (
             <>
+              <ActionBar
+                label="Actions of the namespace"
+                actions={[
+                  {
+                    label: "New item",
+                    needs: [{ operation: "put_item", thing: placeOf(namespace) }],
+                    dialog: (close) => <NewItem namespace={namespace} close={close} />,
+                  },
+                ]}
+              />
               <SearchForm key={JSON.stringify(route)} route={route} />
               <Items route={route} />
             </>
@@ -37,6 +50,11 @@ export default function StorePage({ route }: { route: StoreRoute }) {
       </div>
     </>
   );
+}
+
+/** Without a namespace the dialog asks for one. */
+function placeOf(namespace: readonly string[]): Thing | undefined {
+  return namespace.length === 0 ? undefined : { namespace, isNew: true };
 }
 
 function samples({ namespace, key, q, mode }: StoreRoute) {
