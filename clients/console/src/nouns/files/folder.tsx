@@ -7,11 +7,21 @@ import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
+import { FolderActions } from "./file_actions.js";
 import { type Entry, useFolder } from "./queries.js";
 
 const ROW_PX = 40;
 
 export function Folder({ route }: { route: FilesRoute }) {
+  return (
+    <>
+      <FolderActions route={route} />
+      <Entries route={route} />
+    </>
+  );
+}
+
+function Entries({ route }: { route: FilesRoute }) {
   const query = useFolder(route);
   const { data, error, refetch } = query;
   const loadMore = useLoadMore(query);
