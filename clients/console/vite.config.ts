@@ -10,6 +10,9 @@ const SERVER = process.env["THREADKEEP_URL"] ?? "http://127.0.0.1:7070";
 const ENTITIES = fileURLToPath(
   new URL("../../node_modules/decode-named-character-reference/index.js", import.meta.url),
 );
+/** The forms of all pages share these: one file of the build instead of many small ones. */
+const ACTIONS =
+  /useMutation\.js|mutationObserver\.js|src\/(parts\/action_form|content\/(json_edit|json_text|line_diff|versioned_edit)|nouns\/(snapshots\/(safety|take_snapshot|named_things)|store\/kept_item))/;
 const CLIENT = fileURLToPath(new URL("../js/src/index.ts", import.meta.url));
 
 export default defineConfig({
@@ -31,6 +34,17 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     license: { fileName: "licenses.md" },
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [
+            { name: "page", tags: ["$initial"] },
+            { name: "actions", test: ACTIONS },
+          ],
+        },
+      },
+    },
   },
   server: {
     proxy: { "/v1": SERVER, "/api": SERVER, "/readyz": SERVER, "/healthz": SERVER },
