@@ -13,7 +13,7 @@ import { Marked } from "../../parts/marked.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { showToast } from "../../parts/toasts.js";
 import { contentOf, editableOf } from "./file_text.js";
-import type { Spot } from "./spot.js";
+import { type Spot, spotOf } from "./spot.js";
 
 interface EditGiven {
   spot: Spot;
@@ -106,11 +106,12 @@ interface NewGiven {
   close: () => void;
 }
 
-export function NewFile({ route, spot: { namespace, path: folder }, close }: NewGiven) {
-  const { client } = useApi();
+export function NewFile({ route, spot: folder, close }: NewGiven) {
+  const { client, identity } = useApi();
   const [name, setName] = useState("");
   const [text, setText] = useState("");
-  const path = `${folder}${name}`;
+  // A name with slashes may lie in another part of the drive.
+  const { namespace, path } = spotOf({ ...route, path: `${route.path}${name}` }, identity) ?? folder;
   return (
     <ActionForm
       title="New file"
