@@ -1,17 +1,12 @@
 /** Screens of the console by the rules of axe-core, light and dark, narrow and wide; and what a narrow page needs. */
 
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Page } from "playwright-core";
 import { Client } from "threadkeep";
 import { ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { FILE, plan } from "./agents.js";
+import { violations } from "./axe.js";
 import { Stage } from "./stage.js";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 const SIZES = [
   { width: 1_280, height: 900 },
   { width: 360, height: 740 },
@@ -70,22 +65,6 @@ beforeAll(async () => {
 afterEach(() => stage.closePages());
 
 afterAll(() => stage.close());
-
-/** Runs axe in the page, under its policy. */
-async function violations(page: Page): Promise<unknown[]> {
-  await page.evaluate(AXE);
-  const { violations: found } = await page.evaluate(
-    (values) =>
-      (window as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({
-        runOnly: { type: "tag", values },
-      }),
-    TAGS,
-  );
-  return found.map(({ id, nodes }) => ({
-    id,
-    at: nodes.map(({ html, failureSummary }) => [html, failureSummary]),
-  }));
-}
 
 describe.each(SIZES)("at $width px", (size) => {
   it.each(SCREENS)("%s", async (name, address, shown) => {

@@ -281,6 +281,43 @@ it("nothing runs in items and files of these names", async () => {
   await nothingHappened(opened);
 });
 
+/** Opens each action of a page, looks at its dialog and closes it. */
+async function openActions(page: Page, group: string): Promise<void> {
+  const buttons = page.getByRole("group", { name: group }).getByRole("button");
+  await buttons.first().waitFor();
+  for (let at = 0; at < (await buttons.count()); at += 1) {
+    await buttons.nth(at).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await page.waitForLoadState("networkidle");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  }
+}
+
+it("nothing of them runs in the dialogs of actions, or in notices", async () => {
+  const opened = await open(THREAD_ADDRESS);
+  const { page } = opened;
+  await openActions(page, "Actions of the thread");
+  await stage.go(page, `#/snapshots/${SNAPSHOT}`);
+  await openActions(page, "Actions of the snapshot");
+  const [id = ""] = IDS;
+  await stage.go(page, `${FILES_ADDRESS}?path=${encodeURIComponent(fileOf(id))}`);
+  await page.locator(".bytes-view").waitFor();
+  await openActions(page, "Actions of the file");
+  for (const key of IDS.slice(0, 3)) {
+    await stage.go(page, `${ITEMS_ADDRESS}?key=${encodeURIComponent(key)}`);
+    await page.locator("article.item .json-toggle").first().waitFor();
+    await openActions(page, "Actions of the item");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    const notices = page.getByRole("region", { name: "What was done" });
+    await notices.getByRole("button", { name: "Undo" }).last().click();
+    await notices.getByText("The item is there again.").last().waitFor();
+  }
+  await nothingHappened(opened);
+});
+
 it("HTML, SVG and XML files are shown as texts", async () => {
   const opened = await open(FILES_ADDRESS);
   for (const { path } of hostileFiles(trap.url)) {

@@ -1,0 +1,33 @@
+/** What a person does with an action: opens it, fills its form in, sends it and takes it back. */
+
+import type { Locator, Page } from "playwright-core";
+import { expect } from "vitest";
+
+/** Opens the dialog of an action. */
+export async function open(page: Page, action: string, title: string): Promise<Locator> {
+  await page.getByRole("button", { name: action, exact: true }).first().click();
+  const dialog = page.getByRole("dialog", { name: title });
+  await dialog.waitFor();
+  return dialog;
+}
+
+/** Sends the form of a dialog, which closes it. */
+export async function send(dialog: Locator, button: string): Promise<void> {
+  await dialog.getByRole("button", { name: button, exact: true }).click();
+  await dialog.waitFor({ state: "detached" });
+}
+
+/** Takes the last action back, and waits until the page says so. */
+export async function undo(page: Page, said: string): Promise<void> {
+  const notices = page.getByRole("region", { name: "What was done" });
+  await notices.getByRole("button", { name: "Undo" }).last().click();
+  await notices.getByText(said).waitFor();
+}
+
+/** The text of the field of a dialog that has this label. */
+export async function replaceText(dialog: Locator, label: string, text: string): Promise<void> {
+  const field = dialog.getByLabel(label);
+  await field.waitFor();
+  await field.fill(text);
+  expect(await field.inputValue()).toBe(text);
+}

@@ -1,0 +1,196 @@
+/** Threads and snapshots are changed by clicks, and the client sees what became of them. */
+
+import type { Page } from "playwright-core";
+import { Client } from "threadkeep";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { open, replaceText, send, undo } from "./acting.js";
+import { plan } from "./agents.js";
+import { violations } from "./axe.js";
+import { Stage } from "./stage.js";
+
+const THREADS = ["rename", "meta", "copy", "fork", "prune", "delete", "restore"];
+let stage: Stage;
+let client: Client;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  client = new Client({ url: stage.server.url });
+  for (const id of THREADS) await plan({ url: stage.server.url }, id);
+});
+
+afterEach(() => stage.closePages());
+
+afterAll(() => stage.close());
+
+async function openThread(id: string, tab = ""): Promise<Page> {
+  const { page } = await stage.page(`#/threads/${id}${tab}`);
+  await page.getByRole("group", { name: "Actions of the thread" }).waitFor();
+  return page;
+}
+
+it("a thread is renamed by keys alone, and Undo takes the title back", async () => {
+  const page = await openThread("rename");
+  const button = page.getByRole("button", { name: "Rename", exact: true });
+  await button.focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Rename the thread" });
+  await dialog.waitFor();
+  // The field has the focus at once, and Escape gives it back to the button.
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  expect(await button.evaluate((element) => element === document.activeElement)).toBe(true);
+  await page.keyboard.press("Enter");
+  await dialog.waitFor();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("A boat trip");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "A boat trip" }).waitFor();
+  expect(await client.threads.get("rename")).toMatchObject({
+    title: "A boat trip",
+    titleFrom: "set",
+  });
+  await undo(page, "The title is as it was.");
+  await page.getByRole("heading", { name: "Plan a trip by boat" }).waitFor();
+  expect(await client.threads.get("rename")).toMatchObject({ titleFrom: "first_message" });
+});
+
+it("metadata is edited exactly, and a conflict shows both sides", async () => {
+  const kept = `{"score":1.0,"big":${2n ** 70n},"color":"red"}`;
+  await client.threads.update("meta", { metadataText: kept, replaceMetadata: true });
+  const page = await openThread("meta");
+  const dialog = await open(page, "Metadata", "Metadata of the thread");
+  const field = dialog.getByLabel("Metadata, an object of JSON");
+  await field.waitFor();
+  const shown = await field.inputValue();
+  expect(shown).toContain('"score": 1.0');
+  await field.fill(`${shown},`);
+  expect(await dialog.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+  await field.fill(shown.replace('"red"', '"blue"'));
+  // Somebody else is faster.
+  await client.threads.update("meta", { metadata: { color: "green" } });
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const conflict = dialog.getByRole("region", { name: "Conflict" });
+  await conflict.waitFor();
+  expect(await conflict.locator(".side-removed").allInnerTexts()).toEqual([
+    expect.stringContaining("green"),
+  ]);
+  expect(await conflict.locator(".side-added").allInnerTexts()).toEqual([
+    expect.stringContaining("blue"),
+  ]);
+  expect(await violations(page)).toEqual([]);
+  await send(dialog, "Save");
+  const saved = (await client.threads.getMetadataText("meta"))?.text ?? "";
+  expect(saved).toContain('"score":1.0');
+  expect(saved).toContain(`"big":${2n ** 70n}`);
+  expect(saved).toContain('"color":"blue"');
+  await undo(page, "The metadata is as it was.");
+  expect((await client.threads.getMetadataText("meta"))?.text).toContain("green");
+});
+
+it("a copy has everything, and an id that is taken is said", async () => {
+  const page = await openThread("copy");
+  const dialog = await open(page, "Copy", "Copy the thread");
+  await replaceText(dialog, "Id of the new thread", "meta");
+  await dialog.getByRole("button", { name: "Copy", exact: true }).click();
+  const alert = dialog.getByRole("alert");
+  await alert.waitFor();
+  expect(await alert.innerText()).toMatch(/thread_exists[\s\S]*request/);
+  await replaceText(dialog, "Id of the new thread", "the copy");
+  await send(dialog, "Copy");
+  await page.getByText("the copy", { exact: true }).first().waitFor();
+  const [source, copy] = [await client.threads.get("copy"), await client.threads.get("the copy")];
+  expect(copy?.checkpointCount).toBe(source?.checkpointCount);
+});
+
+it("a fork begins at the checkpoint of the address", async () => {
+  const { checkpoints } = await client.checkpoints.list({ threadId: "fork", checkpointNs: "" });
+  const early = checkpoints.at(-2)?.checkpointId ?? "";
+  const page = await openThread("fork", `/state?cp=${early}`);
+  const dialog = await open(page, "Fork", "Fork the thread");
+  await dialog.getByText(early).waitFor();
+  await replaceText(dialog, "Id of the new thread", "forked");
+  await send(dialog, "Fork");
+  const newest = await client.checkpoints.list({ threadId: "forked", checkpointNs: "", limit: 1 });
+  expect(newest.checkpoints[0]?.checkpointId).toBe(early);
+  expect((await client.threads.get("forked"))?.checkpointCount).toBe(2);
+});
+
+it("a prune shows what goes, removes that, and Undo brings it back", async () => {
+  const before = await client.threads.get("prune");
+  const page = await openThread("prune");
+  const dialog = await open(page, "Prune", "Prune the thread");
+  await replaceText(dialog, "Newest checkpoints of each namespace that stay", "2");
+  const said = await client.checkpoints.prune(["prune"], {
+    ...{ keepLast: 2, keepInterrupted: true, dryRun: true },
+  });
+  expect(said.total.checkpoints).toBeGreaterThan(1);
+  await dialog.getByText(`It removes ${said.total.checkpoints} checkpoints`).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await send(dialog, "Prune");
+  const left = (before?.checkpointCount ?? 0) - said.total.checkpoints;
+  expect((await client.threads.get("prune"))?.checkpointCount).toBe(left);
+  await undo(page, "The thread is as it was before.");
+  expect((await client.threads.get("prune"))?.checkpointCount).toBe(before?.checkpointCount);
+});
+
+it("a thread is deleted after its id was typed, leaves the Inbox, and comes back by Undo", async () => {
+  const before = await client.threads.get("delete");
+  const page = await openThread("delete");
+  const dialog = await open(page, "Delete", "Delete the thread");
+  await dialog.getByText(`It removes ${before?.checkpointCount} checkpoints`).waitFor();
+  const button = dialog.getByRole("button", { name: "Delete", exact: true });
+  expect(await button.isDisabled()).toBe(true);
+  await dialog.getByLabel("Type the name to confirm").fill("delet");
+  expect(await button.isDisabled()).toBe(true);
+  await dialog.getByLabel("Type the name to confirm").fill("delete");
+  expect(await violations(page)).toEqual([]);
+  await send(dialog, "Delete");
+  expect(await client.threads.get("delete")).toBeUndefined();
+  await page.getByRole("link", { name: "Inbox" }).click();
+  await page.locator("article.waiting").first().waitFor();
+  const waiting = page.locator('article.waiting a[href="#/threads/delete"]');
+  expect(await waiting.count()).toBe(0);
+  expect(await violations(page)).toEqual([]);
+  await undo(page, "The thread is as it was before.");
+  await waiting.waitFor();
+  expect(await client.threads.get("delete")).toMatchObject({
+    checkpointCount: before?.checkpointCount,
+    status: "interrupted",
+  });
+});
+
+it("a snapshot is taken, restored with Undo, and deleted", async () => {
+  const { page } = await stage.page("#/snapshots");
+  await client.store.put(["boats"], "one", { name: "Ann" });
+  let dialog = await open(page, "Take a snapshot", "Take a snapshot");
+  await replaceText(dialog, "Threads", "restore\n");
+  await replaceText(dialog, "Namespaces", "boats");
+  await replaceText(dialog, "Id", "monday");
+  await replaceText(dialog, "Note", "before lunch");
+  expect(await violations(page)).toEqual([]);
+  await send(dialog, "Take");
+  await page.getByRole("heading", { name: "monday" }).waitFor();
+  expect(await client.snapshots.get("monday")).toMatchObject({
+    labels: { note: "before lunch" },
+    threads: [{ threadId: "restore" }],
+    namespaces: [{ namespace: ["boats"], items: 1 }],
+  });
+  await client.store.put(["boats"], "one", { name: "Bob" });
+  await client.store.put(["boats"], "two", { name: "Eve" });
+  await client.threads.delete("restore");
+  dialog = await open(page, "Restore", "Restore the snapshot");
+  await dialog.getByText("namespace boats: 1 item written, 0 unchanged, 1 removed").waitFor();
+  await dialog.getByText("thread restore: made again with").waitFor();
+  expect(await violations(page)).toEqual([]);
+  await send(dialog, "Restore");
+  expect((await client.store.get(["boats"], "one"))?.value).toEqual({ name: "Ann" });
+  expect(await client.store.get(["boats"], "two")).toBeUndefined();
+  expect(await client.threads.get("restore")).toBeDefined();
+  await undo(page, "Everything is as it was before the restore.");
+  expect((await client.store.get(["boats"], "one"))?.value).toEqual({ name: "Bob" });
+  expect((await client.store.get(["boats"], "two"))?.value).toEqual({ name: "Eve" });
+  dialog = await open(page, "Delete", "Delete the snapshot");
+  await dialog.getByLabel("Type the name to confirm").fill("monday");
+  await send(dialog, "Delete");
+  expect(await client.snapshots.get("monday")).toBeUndefined();
+});

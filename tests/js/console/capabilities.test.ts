@@ -1,0 +1,226 @@
+/** A control is offered exactly when the server allows its operation, for a dozen kinds of credentials; and no walk is answered 403. */
+
+import type { Page } from "playwright-core";
+import { Client, type Grants } from "threadkeep";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { newKey } from "../support/server.js";
+import { plan } from "./agents.js";
+import { violations } from "./axe.js";
+import { Stage } from "./stage.js";
+
+const ALL = ["read", "append", "write"] as const;
+const READ = ["read"] as const;
+const THREAD = "ann:trip";
+const NOTES = ["ann", "notes"];
+let stage: Stage;
+let key: string;
+let client: Client;
+
+type Credential = [name: string, grants: Grants | undefined, subject?: string];
+const granted = (actions: readonly ("read" | "append" | "write")[]) => [...actions];
+const CREDENTIALS: Credential[] = [
+  ["the whole tenant", undefined],
+  ["a subject", undefined, "ann"],
+  ["another subject", undefined, "bob"],
+  ["read-only by id", { threads: [{ id: THREAD, actions: granted(READ) }] }],
+  ["read-only by prefix", { threads: [{ prefix: "ann:", actions: granted(READ) }] }],
+  ["read-only by ownership", { threads: [{ owned: true, actions: granted(READ) }] }, "ann"],
+  ["read and append by id", { threads: [{ id: THREAD, actions: ["read", "append"] }] }],
+  ["write by prefix", { threads: [{ prefix: "ann:", actions: granted(ALL) }] }],
+  ["read-only namespaces", { namespaces: [{ prefix: [], actions: granted(READ) }] }],
+  ["namespaces that only grow", { namespaces: [{ prefix: ["ann"], actions: ["read", "append"] }] }],
+  ["write to namespaces", { namespaces: [{ prefix: ["ann"], actions: granted(ALL) }] }],
+  ["sessions only", { sessions: [{ prefix: "claude:", actions: granted(ALL) }] }],
+  ["snapshots only", { snapshots: [{ prefix: "ann/", actions: granted(ALL) }] }],
+  [
+    "read-only everything that a grant can name",
+    {
+      threads: [{ prefix: "ann:", actions: granted(READ) }],
+      namespaces: [{ prefix: [], actions: granted(READ) }],
+      sessions: [{ prefix: "claude:", actions: granted(READ) }],
+      snapshots: [{ prefix: "ann/", actions: granted(READ) }],
+    },
+  ],
+];
+const SCREENS = [
+  `#/threads/${encodeURIComponent(THREAD)}`,
+  `#/store/${NOTES.join("/")}`,
+  `#/store/${NOTES.join("/")}?key=plan`,
+  `#/files/ns/${NOTES.join("/")}`,
+  `#/files/ns/${NOTES.join("/")}?path=%2Fa.txt`,
+  "#/snapshots",
+  `#/snapshots/${encodeURIComponent("ann/monday")}`,
+];
+const SECTIONS = ["#/", "#/threads", "#/inbox", "#/store", "#/files", "#/sessions", "#/connect"];
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  key = await newKey(stage.server.place);
+  client = new Client({ url: stage.server.url, apiKey: key });
+  const { token } = await client.tokens.mint({ subject: "ann", ttlSeconds: 3_600 });
+  await plan({ url: stage.server.url, apiKey: token }, THREAD);
+  await client.store.putSetting(NOTES, { history: 3 });
+  await client.store.put(NOTES, "plan", { step: 1 });
+  await client.store.put(NOTES, "plan", { step: 2 });
+  await client.files.putContent(NOTES, "/a.txt", new TextEncoder().encode("text\n"));
+  await client.snapshots.take({ snapshotId: "ann/monday", namespaces: [NOTES] });
+  await client.sessions.append({ kind: "claude", key: ["a"] }, [{ data: { type: "user" } }]);
+});
+
+afterEach(() => stage.closePages());
+
+afterAll(() => stage.close());
+
+async function tokenOf([, grants, subject]: Credential): Promise<string> {
+  if (grants === undefined && subject === undefined) return key;
+  const { token } = await client.tokens.mint({
+    ttlSeconds: 3_600,
+    ...(grants === undefined ? {} : { grants }),
+    ...(subject === undefined ? {} : { subject }),
+  });
+  return token;
+}
+
+/** A call of each operation that the server refuses for another reason than the grants: it changes nothing. */
+const CALLS: Record<string, [method: string, path: string, body?: object]> = {
+  update_thread: ["POST", "/v1/threads/update", { thread_id: THREAD, title: "x", if_version: 1 }],
+  copy_thread: [
+    ...(["POST", "/v1/threads/copy"] as const),
+    { source_thread_id: THREAD, target_thread_id: THREAD },
+  ],
+  fork_thread: [
+    ...(["POST", "/v1/threads/fork"] as const),
+    { source: THREAD, target: THREAD, checkpoint_id: "none" },
+  ],
+  delete_thread: ["POST", "/v1/threads/delete", { thread_id: THREAD, generation: "another" }],
+  prune_threads: [
+    ...(["POST", "/v1/checkpoints/prune"] as const),
+    { thread_ids: [THREAD], keep_last: 1, dry_run: true },
+  ],
+  put_item: ["POST", "/v1/store/put", { namespace: NOTES, key: "plan", value: {}, if_version: 1 }],
+  delete_item: ["POST", "/v1/store/delete", { namespace: NOTES, key: "plan", if_version: 1 }],
+  write_file: [
+    ...(["POST", "/v1/files/write"] as const),
+    { namespace: NOTES, path: "/a.txt", content: "", if_version: 1 },
+  ],
+  move_files: ["POST", "/v1/files/move", { namespace: NOTES, from: "/none", to: "/other" }],
+  delete_files: ["POST", "/v1/files/delete", { namespace: NOTES, path: "/none", if_version: 1 }],
+  restore_item_version: [
+    ...(["POST", "/v1/store/history/restore"] as const),
+    { namespace: NOTES, key: "plan", version: 1, if_version: 1 },
+  ],
+  restore_snapshot: [
+    ...(["POST", "/v1/snapshots/restore"] as const),
+    { snapshot_id: "ann/monday", dry_run: true },
+  ],
+  take_snapshot: ["POST", "/v1/snapshots/take", { threads: ["nobody"] }],
+};
+/** Buttons whose things are new ones: the operation is called for such a thing. */
+const NEW_CALLS: Record<string, [method: string, path: string, body?: object]> = {
+  "New item": [
+    ...(["POST", "/v1/store/put"] as const),
+    { namespace: NOTES, key: "plan", value: {}, if_version: 0 },
+  ],
+  "New file": [
+    ...(["POST", "/v1/files/write"] as const),
+    { namespace: NOTES, path: "/a.txt", content: "", if_version: 0 },
+  ],
+  Upload: ["POST", "/v1/files/uploads", { namespace: NOTES, path: "/x" }],
+};
+
+async function isRefused(apiKey: string, call: [string, string, object?]): Promise<boolean> {
+  const [method, path, body] = call;
+  const { status } = await fetch(stage.server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return status === 403;
+}
+
+interface Control {
+  label: string;
+  operations: string[];
+  isAllowed: boolean;
+  reason: string | null;
+}
+
+async function controlsOf(page: Page): Promise<Control[]> {
+  return await page.evaluate(() =>
+    Array.from(document.querySelectorAll<HTMLElement>("[data-operations]"), (it) => ({
+      label: it.innerText,
+      operations: (it.dataset["operations"] ?? "").split(" "),
+      isAllowed: it.getAttribute("aria-disabled") !== "true",
+      reason: it.getAttribute("title"),
+    })),
+  );
+}
+
+/** Opens a screen and waits until nothing is asked any more. */
+async function show(page: Page, address: string): Promise<void> {
+  await stage.go(page, address);
+  await page.waitForLoadState("networkidle");
+}
+
+describe.each(CREDENTIALS)("%s", (...credential) => {
+  it("sees controls as the server would answer, and is never answered 403", async () => {
+    const apiKey = await tokenOf(credential);
+    const { page } = await stage.page(`#/login?token=${apiKey}`);
+    await page.getByRole("heading", { name: "Home" }).waitFor();
+    const refused: string[] = [];
+    page.on("response", (response) => {
+      if (response.status() === 403) refused.push(response.url());
+    });
+    const sections = await page.evaluate(() =>
+      Array.from(
+        document.querySelectorAll<HTMLAnchorElement>("nav.sections a"),
+        (it) => it.hash.split("/")[1] ?? "",
+      ),
+    );
+    const isShown = (address: string) => sections.includes(address.split("/")[1] ?? "");
+    for (const address of SECTIONS.filter(isShown)) await show(page, address);
+    let seen = 0;
+    for (const address of SCREENS.filter(isShown)) {
+      await show(page, address);
+      for (const { label, operations, isAllowed, reason } of await controlsOf(page)) {
+        seen += 1;
+        const calls = [NEW_CALLS[label], ...operations.map((one) => CALLS[one])];
+        const known = NEW_CALLS[label] ? calls.slice(0, 1) : calls.filter((one) => one);
+        const answers = await Promise.all(known.map((call) => call && isRefused(apiKey, call)));
+        if (known.length > 0) {
+          expect(isAllowed, `${label} at ${address}`).toBe(!answers.includes(true));
+        }
+        if (!isAllowed) expect(reason, label).toMatch(/^needs (threads|namespaces|snapshots):/);
+      }
+    }
+    expect(refused).toEqual([]);
+    expect(seen > 0 || credential[0] === "sessions only").toBe(true);
+  });
+});
+
+it("a read-only token has every control disabled, with the reason for a screen reader", async () => {
+  const readOnly = CREDENTIALS.at(-1);
+  if (!readOnly) throw new Error("it is there");
+  const { page } = await stage.page(`#/login?token=${await tokenOf(readOnly)}`);
+  await page.getByRole("heading", { name: "Home" }).waitFor();
+  for (const address of SCREENS) {
+    await show(page, address);
+    const controls = await controlsOf(page);
+    expect(controls.length, address).toBeGreaterThan(0);
+    expect(
+      controls.filter((one) => one.isAllowed).map((one) => one.label),
+      address,
+    ).toEqual([]);
+    expect(await violations(page), address).toEqual([]);
+  }
+  await show(page, SCREENS[0] ?? "");
+  const rename = page.getByRole("button", { name: "Rename" });
+  expect(await rename.isDisabled()).toBe(true);
+  const described = await rename.evaluate(
+    (it) => document.getElementById(it.getAttribute("aria-describedby") ?? "")?.textContent,
+  );
+  expect(described).toBe(`needs threads:append for ${THREAD}`);
+  await rename.focus();
+  await page.keyboard.press("Enter");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});
