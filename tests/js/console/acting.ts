@@ -26,7 +26,7 @@ export async function undo(page: Page, said: string): Promise<void> {
 
 /** The text of the field of a dialog that has this label. */
 export async function replaceText(dialog: Locator, label: string, text: string): Promise<void> {
-  const field = dialog.getByLabel(label);
+  const field = dialog.getByLabel(label, { exact: true });
   await field.waitFor();
   await field.fill(text);
   expect(await field.inputValue()).toBe(text);

@@ -1,8 +1,10 @@
 /** A field for a text of several lines, and the choice where somebody has changed the stored text meanwhile. */
 
-import { useEffect, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
+import { VersionConflictError } from "threadkeep";
 import { problemOfObject } from "./json_text.js";
 import { LineDiffView } from "./line_diff_view.js";
+import type { Versioned } from "./versioned_edit.js";
 
 interface EditorGiven {
   label: string;
@@ -49,7 +51,7 @@ interface ConflictGiven {
 }
 
 /** Shown after a save that came too late. Sending once more replaces what is stored now. */
-export function Conflict({ mine, theirs, onTakeTheirs }: ConflictGiven) {
+function Conflict({ mine, theirs, onTakeTheirs }: ConflictGiven) {
   return (
     <section className="callout" aria-label="Conflict">
       <p role="alert">
@@ -67,4 +69,16 @@ export function Conflict({ mine, theirs, onTakeTheirs }: ConflictGiven) {
       </button>
     </section>
   );
+}
+
+interface Edited {
+  text: string;
+  theirs: Versioned | undefined;
+  takeTheirs: () => void;
+}
+
+/** In place of the error of a save: the choice where the version has moved, nothing once it is made, null for all other errors. */
+export function conflictOf(error: Error, { text, theirs, takeTheirs }: Edited): ReactNode {
+  if (!(error instanceof VersionConflictError)) return null;
+  return theirs ? <Conflict mine={text} theirs={theirs.text} onTakeTheirs={takeTheirs} /> : <></>;
 }

@@ -102,7 +102,7 @@ export function TextField({ label, value, onChange, note, placeholder, isFirst }
         spellCheck={false}
         autoComplete="off"
         aria-describedby={note === undefined ? undefined : `${id}-note`}
-        data-first={isFirst}
+        data-first={isFirst || undefined}
         onChange={({ target }) => onChange(target.value)}
       />
       {note === undefined ? null : (

@@ -5,7 +5,7 @@ import { VersionConflictError } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { navigate } from "../../app/location.js";
 import type { FilesRoute } from "../../app/route.js";
-import { Conflict, TextEditor } from "../../content/json_edit.js";
+import { conflictOf, TextEditor } from "../../content/json_edit.js";
 import { useVersionedEdit } from "../../content/versioned_edit.js";
 import { ActionForm, TextField } from "../../parts/action_form.js";
 import { Dialog } from "../../parts/dialog.js";
@@ -17,12 +17,19 @@ import { type Spot, spotOf } from "./spot.js";
 
 interface EditGiven {
   spot: Spot;
-  /** What is shown of the file. */
-  bytes: Uint8Array | undefined;
+  /** The file; absent where it is too large to be shown. */
+  bytes: Uint8Array | "loading" | undefined;
   close: () => void;
 }
 
 export function EditFile({ spot, bytes, close }: EditGiven) {
+  if (bytes === "loading") {
+    return (
+      <Dialog title="Edit the file" onClose={close}>
+        <Loading />
+      </Dialog>
+    );
+  }
   if (bytes && editableOf(bytes)) return <EditText spot={spot} close={close} />;
   return (
     <Dialog title="Edit the file" onClose={close}>
@@ -78,11 +85,7 @@ function EditText({ spot: { namespace, path }, close }: Omit<EditGiven, "bytes">
           },
         });
       }}
-      onError={(error) =>
-        error instanceof VersionConflictError && edit.theirs ? (
-          <Conflict mine={edit.text} theirs={edit.theirs.text} onTakeTheirs={edit.takeTheirs} />
-        ) : null
-      }
+      onError={(error) => conflictOf(error, edit)}
       close={close}
     >
       <p>

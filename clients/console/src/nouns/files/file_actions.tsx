@@ -10,13 +10,13 @@ import { MoveDialog } from "./move_dialog.js";
 import { type Spot, spotOf } from "./spot.js";
 import { UploadDialog } from "./upload_dialog.js";
 
-export function FileActions({
-  route,
-  bytes,
-}: {
+interface FileGiven {
   route: FilesRoute;
-  bytes: Uint8Array | undefined;
-}) {
+  /** The file; absent where it is too large to be shown. */
+  bytes: Uint8Array | "loading" | undefined;
+}
+
+export function FileActions({ route, bytes }: FileGiven) {
   const { identity } = useApi();
   const spot = spotOf(route, identity);
   if (!spot) return null;

@@ -24,7 +24,7 @@ export function FileView({ route }: { route: FilesRoute }) {
         <Marked text={route.path} />
         <CopyButton text={() => route.path} what="the path" />
       </h2>
-      <FileActions route={route} bytes={data} />
+      <FileActions route={route} bytes={data ?? (error ? undefined : "loading")} />
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       {error instanceof TooLargeError && max === PREVIEW_BYTES_MAX ? (
         <button type="button" className="button" onClick={() => setMax(Number.POSITIVE_INFINITY)}>

@@ -1,6 +1,6 @@
 /** Takes a snapshot: of one thread, or of what a person names. */
 
-import { useState } from "react";
+import { useId, useState } from "react";
 import type { Need, Thing } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { navigate } from "../../app/location.js";
@@ -117,16 +117,21 @@ function LinesField(given: {
   note: string;
 }) {
   const { label, value, onChange, note } = given;
+  const id = useId();
   return (
-    <label className="field">
-      <span>{label}</span>
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
       <textarea
+        id={id}
         rows={3}
         value={value}
         spellCheck={false}
+        aria-describedby={`${id}-note`}
         onChange={({ target }) => onChange(target.value)}
       />
-      <span className="note">{note}</span>
-    </label>
+      <p id={`${id}-note`} className="note">
+        {note}
+      </p>
+    </div>
   );
 }

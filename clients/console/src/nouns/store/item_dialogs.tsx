@@ -4,7 +4,7 @@ import { useState } from "react";
 import { VersionConflictError } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { navigate } from "../../app/location.js";
-import { Conflict, TextEditor } from "../../content/json_edit.js";
+import { conflictOf, TextEditor } from "../../content/json_edit.js";
 import { compactJson, problemOfObject } from "../../content/json_text.js";
 import { useVersionedEdit } from "../../content/versioned_edit.js";
 import { ActionForm, TextField } from "../../parts/action_form.js";
@@ -107,11 +107,7 @@ export function EditItem({ namespace, itemKey, close }: Given) {
           },
         });
       }}
-      onError={(error) =>
-        error instanceof VersionConflictError && edit.theirs ? (
-          <Conflict mine={edit.text} theirs={edit.theirs.text} onTakeTheirs={edit.takeTheirs} />
-        ) : null
-      }
+      onError={(error) => conflictOf(error, edit)}
       close={close}
     >
       <p>

@@ -1,8 +1,8 @@
 /** Edits the metadata of a thread as JSON. */
 
-import { type Thread, VersionConflictError } from "threadkeep";
+import type { Thread } from "threadkeep";
 import { useApi } from "../../api/context.js";
-import { Conflict, TextEditor } from "../../content/json_edit.js";
+import { conflictOf, TextEditor } from "../../content/json_edit.js";
 import { compactJson, indentJson, problemOfObject } from "../../content/json_text.js";
 import { useVersionedEdit } from "../../content/versioned_edit.js";
 import { ActionForm } from "../../parts/action_form.js";
@@ -47,11 +47,7 @@ export function MetadataDialog({ thread, close }: Given) {
           },
         });
       }}
-      onError={(error) =>
-        error instanceof VersionConflictError && edit.theirs ? (
-          <Conflict mine={edit.text} theirs={edit.theirs.text} onTakeTheirs={edit.takeTheirs} />
-        ) : null
-      }
+      onError={(error) => conflictOf(error, edit)}
       close={close}
     >
       {edit.error ? <Failure error={edit.error} retry={edit.retry} /> : null}
