@@ -16,6 +16,7 @@ import {
   useSession,
 } from "../api/session.js";
 import { Failure, Loading } from "../parts/states.js";
+import { clearToasts } from "../parts/toasts.js";
 import { nameOf } from "./credentials.js";
 import { ExpirySheet, LoginPage } from "./login.js";
 import { Shell } from "./shell.js";
@@ -37,6 +38,8 @@ function Gate({ credential }: { credential: Credential | undefined }) {
     queryFn: () => client.whoami(),
     staleTime: Number.POSITIVE_INFINITY,
   });
+  // Another credential has another one of these.
+  useEffect(() => clearToasts, []);
   const api = useMemo(() => (data ? { client, identity: data } : undefined), [client, data]);
   useEffect(() => {
     if (data && credential) nameCredential(credential.id, nameOf(data));

@@ -30,6 +30,11 @@ export function showToast(toast: Toast): void {
   write([...shown, { ...toast, id: last }].slice(-SHOWN_MAX));
 }
 
+/** Nothing of one key is said, or taken back, under another one. */
+export function clearToasts(): void {
+  write([]);
+}
+
 function close(id: number): void {
   write(shown.filter((one) => one.id !== id));
 }
