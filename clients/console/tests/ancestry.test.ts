@@ -10,7 +10,13 @@ function node(id: string, parent: string | undefined, changed?: string[]): Timel
 }
 
 it("other forks are passed over", () => {
-  const nodes = [node("e", "b"), node("d", "c"), node("c", "b"), node("b", "a"), node("a", undefined)];
+  const nodes = [
+    node("e", "b"),
+    node("d", "c"),
+    node("c", "b"),
+    node("b", "a"),
+    node("a", undefined),
+  ];
   const idsOf = (from: string) => followParents(from, nodes).steps.map((one) => one.checkpointId);
   expect(idsOf("d")).toEqual(["d", "c", "b", "a"]);
   expect(idsOf("e")).toEqual(["e", "b", "a"]);

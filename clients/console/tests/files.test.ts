@@ -80,7 +80,13 @@ describe("the place of a file", () => {
   });
 
   it("a folder is above its files", () => {
-    expect(["/a", "/a/", "/a/b", "/a/b/", "/"].map(folderOf)).toEqual(["/", "/", "/a/", "/a/", "/"]);
+    expect(["/a", "/a/", "/a/b", "/a/b/", "/"].map(folderOf)).toEqual([
+      "/",
+      "/",
+      "/a/",
+      "/a/",
+      "/",
+    ]);
     expect(["/a", "/a/", "/"].map(bare)).toEqual(["/a", "/a", "/"]);
   });
 });

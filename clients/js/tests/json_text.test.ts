@@ -24,8 +24,9 @@ it("what is not there is undefined", () => {
 it("finds every value of any JSON", () => {
   const check = (value: unknown, way: (string | number)[], text: string) => {
     expect(JSON.parse(jsonTextAt(text, way) ?? "none")).toEqual(value);
-    if (Array.isArray(value)) value.forEach((one, at) => check(one, [...way, at], text));
-    else if (typeof value === "object" && value !== null) {
+    if (Array.isArray(value)) {
+      for (const [at, one] of value.entries()) check(one, [...way, at], text);
+    } else if (typeof value === "object" && value !== null) {
       for (const [name, one] of Object.entries(value)) check(one, [...way, name], text);
     }
   };

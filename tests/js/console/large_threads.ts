@@ -70,7 +70,10 @@ export async function putLarge(url: string, thread: string): Promise<void> {
     id: `m${at}`,
     content: messageText(at),
   }));
-  const [first, second] = [{ messages: 1, text: 1, note: 1 }, { messages: 1, text: 1, note: 2 }];
+  const [first, second] = [
+    { messages: 1, text: 1, note: 1 },
+    { messages: 1, text: 1, note: 2 },
+  ];
   const values = { messages, text: TEXT, note: "before" };
   await putStep(saver, {
     ...{ thread, id: "c1", step: 0, values },
@@ -89,7 +92,10 @@ export const EXACT =
 /** A thread whose channel `exact` is stored as that text. */
 export async function putExact(url: string, thread: string): Promise<void> {
   const serde = {
-    dumpsTyped: async (): Promise<[string, Uint8Array]> => ["json", new TextEncoder().encode(EXACT)],
+    dumpsTyped: async (): Promise<[string, Uint8Array]> => [
+      "json",
+      new TextEncoder().encode(EXACT),
+    ],
     loadsTyped: async () => null,
   };
   const saver = new ThreadkeepSaver({ url, serde });

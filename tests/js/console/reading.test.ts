@@ -46,7 +46,12 @@ class Traffic {
       const url = new URL(response.url());
       if (!url.pathname.startsWith("/v1/")) return;
       this.calls.push(url);
-      this.#bodies.push(response.body().then((body) => body.length, () => 0));
+      this.#bodies.push(
+        response.body().then(
+          (body) => body.length,
+          () => 0,
+        ),
+      );
     });
   }
 
@@ -133,7 +138,19 @@ it("the steps that changed a channel are told, with their differences", async ()
       .toBeGreaterThanOrEqual(Math.min(2 * (pages + 1), STEPS / SELDOM));
   }
   const told = (await steps.allInnerTexts()).map((text) => /Step (\d+)/.exec(text)?.[1]);
-  expect(told).toEqual(["1000", "900", "800", "700", "600", "500", "400", "300", "200", "100", "0"]);
+  expect(told).toEqual([
+    "1000",
+    "900",
+    "800",
+    "700",
+    "600",
+    "500",
+    "400",
+    "300",
+    "200",
+    "100",
+    "0",
+  ]);
   await seldom.getByRole("link", { name: "What it changed" }).first().click();
   await page.getByText("Unchanged").or(page.locator(".side-added")).first().waitFor();
   await stage.expectQuiet(opened);
@@ -150,9 +167,7 @@ it("a conversation of 5 MB begins with its newest 50 messages, and gets earlier 
   const first = page.locator(`article[data-message="m${MESSAGES - 50}"]`);
   await first.getByText(/of text, 2.0 KiB shown/).waitFor();
   await first.getByRole("button", { name: "show all" }).click();
-  await expect
-    .poll(() => first.locator(".markdown").innerText())
-    .toBe(messageText(MESSAGES - 50));
+  await expect.poll(() => first.locator(".markdown").innerText()).toBe(messageText(MESSAGES - 50));
   const before = traffic.of("/v1/checkpoints/values").length;
   await page.getByRole("button", { name: "Show earlier" }).click();
   await page.getByText(`${MESSAGES - 100} earlier messages`).waitFor();
@@ -165,7 +180,10 @@ it("a state of 5 MB comes in part, and a cut place whole when asked", async () =
   const opened = await open("#/threads/large/state");
   const { page, traffic } = opened;
   const messages = await openChannel(page, "messages");
-  await messages.getByText(`${MESSAGES.toLocaleString("en")} entries`).first().waitFor();
+  await messages
+    .getByText(`${MESSAGES.toLocaleString("en")} entries`)
+    .first()
+    .waitFor();
   const text = await openChannel(page, "text");
   await text.getByText("293 KiB of text, 16 KiB shown").waitFor();
   expect(await traffic.bytes()).toBeLessThanOrEqual(STATE_BYTES_MAX);

@@ -99,6 +99,7 @@ export const PERMISSIONS = {
   restore_item_version: "namespaces:write",
   restore_snapshot: "snapshots:read",
   revoke_token: "any",
+  rewind_thread: "threads:write",
   run_retention: "threads:write",
   run_store_batch: "any",
   search_items: "namespaces:read",

@@ -114,7 +114,8 @@ export function NewFile({ route, spot: folder, close }: NewGiven) {
   const [name, setName] = useState("");
   const [text, setText] = useState("");
   // A name with slashes may lie in another part of the drive.
-  const { namespace, path } = spotOf({ ...route, path: `${route.path}${name}` }, identity) ?? folder;
+  const { namespace, path } =
+    spotOf({ ...route, path: `${route.path}${name}` }, identity) ?? folder;
   return (
     <ActionForm
       title="New file"
