@@ -111,7 +111,6 @@ it("shows conversation, todos and files, and the agent goes on with a file that 
   await page.getByRole("button", { name: "Edit" }).click();
   await page.getByPlaceholder("Enter file content...").fill("Take the boat.");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.screenshot({ path: "/tmp/ui-4.png" });
   await page.getByPlaceholder("Enter file content...").waitFor({ state: "detached" });
   expect(errors).toEqual([]);
   const { messages } = await say("trip", "Read it");
