@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::shown::Json;
+use super::state::WHOLE_STATES;
 use super::task_ids::{Language, Named, interrupt_id, task_id};
 
 const PULL: &str = "__pregel_pull";
@@ -14,6 +15,10 @@ pub(super) const ERROR_SOURCE: &str = "__error_source_node__";
 pub(super) const INTERRUPT: &str = "__interrupt__";
 pub(super) const RESUME: &str = "__resume__";
 const RETURN: &str = "__return__";
+/// What a functional graph returns.
+const END: &str = "__end__";
+/// Not nodes: who has seen the input, and breakpoints.
+const NO_NODES: [&str; 2] = ["__input__", INTERRUPT];
 /// What happened to a task, not what it gave.
 const CONTROL: [&str; 4] = [ERROR, ERROR_SOURCE, INTERRUPT, RESUME];
 /// Input of the step, not a task of it.
@@ -84,8 +89,8 @@ impl Step<'_> {
 
     fn pulled(&self, name: &str, by: &str) -> Task {
         let mut triggers = match self.language {
-            Language::JavaScript => vec![by.to_owned()],
-            Language::Python { .. } => self.triggers(name),
+            Language::Python { .. } if by != START => self.triggers(name),
+            _ => vec![by.to_owned()],
         };
         let own = triggers.clone();
         triggers.insert(0, PULL.to_owned());
@@ -111,6 +116,7 @@ impl Step<'_> {
         let mut nodes = BTreeMap::new();
         for (channel, value) in self.values {
             let Some(node) = ready_node(channel, value) else { continue };
+            let node = if node == START { self.start_node() } else { node };
             let seen = self.skeleton.get("versions_seen").and_then(|it| it.get(node));
             let version = self.skeleton.get("channel_versions").and_then(|it| it.get(channel));
             let is_news = |seen: &Json| is_newer(version, seen.get(channel));
@@ -121,11 +127,18 @@ impl Step<'_> {
         nodes
     }
 
+    /// The node that takes the input in: that of a functional graph has the name of its function, which nothing tells before it has run.
+    fn start_node(&self) -> &str {
+        let Some(Json::Object(nodes)) = self.skeleton.get("versions_seen") else { return START };
+        let has_seen = |seen: &Json| seen.get(START).is_some();
+        let mut started = nodes
+            .iter()
+            .filter(|(node, seen)| !NO_NODES.contains(&node.as_str()) && has_seen(seen));
+        started.next().map_or(START, |(node, _)| node)
+    }
+
     /// All channels that the node waits for, as far as they have versions.
     fn triggers(&self, node: &str) -> Vec<String> {
-        if node == START {
-            return vec![START.to_owned()];
-        }
         let versions = match self.skeleton.get("channel_versions") {
             Some(Json::Object(fields)) => fields.as_slice(),
             _ => &[],
@@ -216,16 +229,16 @@ pub fn join(tasks: &mut [Task], writes: &[Write], is_live: bool) {
     }
 }
 
-/// The task of a functional graph has the name of a function that nothing here tells, and so an id of its own.
+/// The first task of a functional graph has the name of a function that nothing here tells, and so an id of its own.
 fn join_functional(tasks: &mut [Task], writes: &[Write]) {
     let [task] = tasks else { return };
     let is_known = writes.iter().any(|it| Some(&it.task_id) == task.id.as_ref());
     if task.name == START && !is_known {
-        let asks = |it: &&Write| {
-            it.task_id != NULL_TASK && [INTERRUPT, ERROR].contains(&it.channel.as_str())
-        };
-        let asking = writes.iter().find(asks).map(|it| it.task_id.clone());
-        task.id = asking.or(task.id.take());
+        let mut told = [END, INTERRUPT, ERROR].iter().filter_map(|channel| {
+            writes.iter().find(|it| it.task_id != NULL_TASK && it.channel == *channel)
+        });
+        let id = told.next().map(|it| it.task_id.clone());
+        task.id = id.or(task.id.take());
     }
 }
 
@@ -233,8 +246,8 @@ fn result(output: &[&Write]) -> Json {
     if let Some(returned) = output.iter().find(|it| it.channel == RETURN) {
         return returned.value.clone();
     }
-    if let Some(root) = output.iter().find(|it| it.channel == "__root__") {
-        return root.value.clone();
+    if let Some(whole) = output.iter().find(|it| WHOLE_STATES.contains(&it.channel.as_str())) {
+        return whole.value.clone();
     }
     let mut fields: Vec<(String, Vec<Json>)> = Vec::new();
     for write in output.iter().filter(|it| !super::state::is_internal(&it.channel)) {

@@ -200,6 +200,29 @@ fn the_function_of_a_functional_graph_is_told_by_what_it_asked() {
 }
 
 #[test]
+fn what_a_functional_graph_returned_is_the_result_of_its_task() {
+    let skeleton = json!({"channel_versions": {"__start__": "1.0"}, "versions_seen": {}});
+    let written = vec![
+        write("a task of its own", "__return__", &json!(3)),
+        write("its own id", "__end__", &json!([7])),
+        write("its own id", "__previous__", &json!(1)),
+    ];
+    let shown = of(&found(skeleton, &[("__start__", json!(1))], written), false);
+    assert_eq!(shown.tasks[0].id.as_deref(), Some("its own id"));
+    assert_eq!(as_json(shown.tasks[0].result.as_ref().unwrap()), json!([7]));
+}
+
+#[test]
+fn the_function_of_a_functional_graph_has_its_name_once_it_has_run() {
+    let skeleton = json!({
+        "channel_versions": {"__start__": "3.0"},
+        "versions_seen": {"__input__": {"__start__": "1.0"}, "work": {"__start__": "1.0"}},
+    });
+    let shown = of(&found(skeleton, &[("__start__", json!(1))], Vec::new()), true);
+    assert_eq!(shown.next, ["work"]);
+}
+
+#[test]
 fn delta_channels_are_replayed_with_what_is_pending() {
     let mut found = asking(vec![
         write(NULL_TASK, "files", &json!({"/n": 0})),
