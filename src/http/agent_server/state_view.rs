@@ -123,9 +123,9 @@ impl StateView {
         })
     }
 
-    /// The namespace that each task has if it is a subgraph, in the order of the tasks.
-    pub fn namespaces(&self, ns: &str) -> Vec<Option<CheckpointNs>> {
-        self.tasks.iter().map(|it| it.namespace(ns)).collect()
+    /// The namespaces that each task may have if it is a subgraph, in the order of the tasks.
+    pub fn namespaces(&self, ns: &str) -> Vec<Vec<CheckpointNs>> {
+        self.tasks.iter().map(|it| it.namespaces(ns)).collect()
     }
 
     /// # Errors
@@ -136,11 +136,17 @@ impl StateView {
 }
 
 impl TaskView {
-    /// None where the task has no id, or no namespace can have such a name.
-    fn namespace(&self, ns: &str) -> Option<CheckpointNs> {
-        let (id, name) = (self.id.as_ref()?, &self.name);
+    /// First of a subgraph that begins anew with the task, then of one that remembers (`checkpointer=True`), whose namespace has no
+    /// ids. None where the task has no id, or no namespace can have such a name.
+    fn namespaces(&self, ns: &str) -> Vec<CheckpointNs> {
+        let Some(id) = &self.id else { return Vec::new() };
         let above = if ns.is_empty() { String::new() } else { format!("{ns}|") };
-        CheckpointNs::new(format!("{above}{name}:{id}")).ok()
+        let of_step = format!("{above}{}:{id}", self.name);
+        // A part of digits counts the calls of one step.
+        let parts = of_step.split('|').filter(|it| !it.bytes().all(|byte| byte.is_ascii_digit()));
+        let names = parts.map(|it| it.split(':').next().unwrap_or(it));
+        let remembering = names.collect::<Vec<_>>().join("|");
+        [of_step, remembering].into_iter().filter_map(|it| CheckpointNs::new(it).ok()).collect()
     }
 
     /// It is a subgraph, whose state stands elsewhere.

@@ -96,7 +96,7 @@ impl StateReader<'_> {
         let all = shown.namespaces(ns.as_str());
         let existing = self.existing(all.iter().flatten()).await?;
         for (task, ns) in shown.tasks.iter_mut().zip(all) {
-            let Some(ns) = ns.filter(|it| existing.contains(it.as_str())) else { continue };
+            let Some(ns) = first_of(ns, &existing) else { continue };
             if depth == 0 {
                 task.refer_to(self.shown_id, &ns);
                 continue;
@@ -114,12 +114,11 @@ impl StateReader<'_> {
     /// # Errors
     /// A storage that cannot be read.
     pub async fn refer_to_subgraphs(&self, states: &mut [StateView], ns: &str) -> Result<()> {
-        let all: Vec<Vec<Option<CheckpointNs>>> =
-            states.iter().map(|it| it.namespaces(ns)).collect();
+        let all: Vec<Vec<Vec<CheckpointNs>>> = states.iter().map(|it| it.namespaces(ns)).collect();
         let existing = self.existing(all.iter().flatten().flatten()).await?;
         for (state, namespaces) in states.iter_mut().zip(all) {
             for (task, ns) in state.tasks.iter_mut().zip(namespaces) {
-                if let Some(ns) = ns.filter(|it| existing.contains(it.as_str())) {
+                if let Some(ns) = first_of(ns, &existing) {
                     task.refer_to(self.shown_id, &ns);
                 }
             }
@@ -136,6 +135,10 @@ impl StateReader<'_> {
             self.app.checkpoints.list_checkpoint_namespaces(self.caller, self.thread_id, &among);
         Ok(found.await?.into_iter().collect())
     }
+}
+
+fn first_of(among: Vec<CheckpointNs>, existing: &HashSet<String>) -> Option<CheckpointNs> {
+    among.into_iter().find(|it| existing.contains(it.as_str()))
 }
 
 fn too_many() -> Error {
