@@ -80,8 +80,9 @@ pub(super) fn tasks_of(
     budget: &mut Budget,
 ) -> Vec<Task> {
     let sends = sends(view, skeleton, channels, budget);
-    let values: Vec<(&str, &Json)> =
-        channels.iter().map(|it| (it.name.as_str(), &it.shown)).collect();
+    // JavaScript stores `undefined` of a deferred node that has run: no value, which starts nothing.
+    let held = channels.iter().filter(|it| !it.is_undefined());
+    let values: Vec<(&str, &Json)> = held.map(|it| (it.name.as_str(), &it.shown)).collect();
     let step = Step {
         language: language(view, skeleton),
         checkpoint_id: &view.id,

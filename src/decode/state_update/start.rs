@@ -58,8 +58,9 @@ impl<'a> Start<'a> {
             names.filter(|it| starts_tasks(it)).cloned().collect()
         };
         // No name would mean every channel.
-        let triggers =
+        let mut triggers =
             if names.is_empty() { Vec::new() } else { channels(stored.base, &names, budget) };
+        triggers.retain(|it| !it.is_undefined());
         let tasks = tasks_of(view, &skeleton, &metadata, &triggers, budget);
         Ok(Self {
             view,

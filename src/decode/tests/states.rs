@@ -183,6 +183,10 @@ fn javascript_compares_numbers_and_names_the_channel_that_fired() {
     let shown = of(&found, true);
     assert_eq!(shown.next, ["ask"]);
     assert_eq!(shown.tasks[0].id.as_deref(), Some("01fa8e83-74f1-5213-bff9-3a82f1a91d53"));
+    // Of a deferred node that has run.
+    let undefined = Bytes::from_static(br#"{"lc":2,"type":"undefined"}"#);
+    found.view.as_mut().unwrap().values[0].1 = Value::new(Tag::new("json").unwrap(), undefined);
+    assert!(of(&found, true).next.is_empty());
 }
 
 #[test]
