@@ -1,5 +1,6 @@
 """A driver that holds every state it shows against what LangGraph's own SDK and its RemoteGraph get from the server."""
 
+import copy
 from typing import Any
 
 from langgraph.pregel.remote import RemoteGraph
@@ -33,9 +34,10 @@ class WireDriver(ShownDriver):
         shown = self.client.threads.get_state(
             asked["thread_id"], checkpoint=named(asked), subgraphs=True
         )
+        as_told = copy.deepcopy(shown)
         self._hold(found, shown)
         if shown["checkpoint"] is not None:
-            self._hold_remote(config, shown)
+            hold_remote(self.remote.get_state(config, subgraphs=True), as_told)
         return found
 
     def history(self, graph: Any, config: dict[str, Any], **more: Any) -> list[StateSnapshot]:
@@ -49,9 +51,11 @@ class WireDriver(ShownDriver):
             metadata=more.get("filter"),
             checkpoint=named(asked),
         )
-        assert len(shown) == len(found)
-        for one, told in zip(found, shown, strict=True):
+        remote = self.remote.get_state_history(config, **{"limit": 1000, **more})
+        for one, told, far in zip(found, shown, remote, strict=True):
+            as_told = copy.deepcopy(told)
             self._hold(one, told)
+            hold_remote(far, as_told)
         return found
 
     def _hold(self, expected: StateSnapshot, shown: Any) -> None:
@@ -59,6 +63,7 @@ class WireDriver(ShownDriver):
             assert shown["checkpoint"] is None, shown
             return
         self.compared += 1
+        expected = self._renamed(expected)
         unmerge(shown["values"])
         told = {
             "values": self._values(expected, shown),
@@ -105,24 +110,56 @@ class WireDriver(ShownDriver):
         elif inner is None:
             # A graph that a node calls by itself has checkpoints, of which the graph around it does not know.
             for told in filter(None, (checkpoint, state and state["checkpoint"])):
-                assert told["checkpoint_ns"].endswith(f"{expected.name}:{expected.id}")
+                names = (expected.name, f"{expected.name}:{expected.id}")
+                assert told["checkpoint_ns"].split("|")[-1] in names
         else:
             assert state is None
-            begun = self.call("get_tuple", inner) is not None
             told = {name: inner["configurable"][name] for name in ("thread_id", "checkpoint_ns")}
-            assert checkpoint == (told if begun else None)
+            # What remembers is told under the name that it is stored by.
+            remembering = {**told, "checkpoint_ns": without_ids(told["checkpoint_ns"])}
+            begun = (it for it in (told, remembering) if self._is_stored(it))
+            assert checkpoint == next(begun, None)
 
-    def _hold_remote(self, config: dict[str, Any], shown: Any) -> None:
-        told = self.remote.get_state(config, subgraphs=True)
-        assert told.config["configurable"]["checkpoint_id"] == shown["checkpoint_id"]
-        assert sorted(told.next) == sorted(shown["next"])
-        assert told.created_at == shown["created_at"]
-        assert len(told.interrupts) == len(shown["interrupts"])
+    def _is_stored(self, configurable: dict[str, Any]) -> bool:
+        return self.call("get_tuple", {"configurable": configurable}) is not None
+
+
+def hold_remote(told: StateSnapshot, shown: dict[str, Any]) -> None:
+    """RemoteGraph gives what the wire tells: the same fields, but for paths of tasks, which it leaves out."""
+    config = {
+        **shown["checkpoint"],
+        "checkpoint_map": shown["checkpoint"].get("checkpoint_map", {}),
+    }
+    same(config, told.config["configurable"])
+    parent = shown["parent_checkpoint"]
+    assert (told.parent_config is None) == (parent is None)
+    if told.parent_config and parent:
+        assert checkpoint_of(told.parent_config) == {"checkpoint_map": {}, **parent}
+    assert told.created_at == shown["created_at"]
+    assert list(told.next) == shown["next"]
+    same(shown["values"], told.values)
+    same(shown["metadata"], dict(told.metadata or {}))
+    assert len(told.interrupts) == len(shown["interrupts"])
+    for one, task in zip(told.tasks, shown["tasks"], strict=True):
+        assert (one.id, one.name, one.result) == (task["id"], task["name"], task["result"])
+        assert (one.error and str(one.error)) == task["error"]
+        assert [(it.id, it.value) for it in one.interrupts] == [
+            (it["id"], it["value"]) for it in task["interrupts"]
+        ]
+        if isinstance(one.state, StateSnapshot):
+            hold_remote(one.state, task["state"])
+        else:
+            assert (one.state and one.state["configurable"]) == task["checkpoint"]
 
 
 def named(configurable: dict[str, Any]) -> Any:
     """The checkpoint that a config names, as the SDK sends it."""
     return {name: configurable[name] for name in OF_CHECKPOINT if name in configurable}
+
+
+def without_ids(checkpoint_ns: str) -> str:
+    """The namespace of a subgraph that remembers from turn to turn."""
+    return "|".join(it.split(":")[0] for it in checkpoint_ns.split("|"))
 
 
 def checkpoint_of(config: Any) -> dict[str, Any] | None:

@@ -87,6 +87,12 @@ class Driver:
         self.history(graph, config)
         self.raw(config["configurable"]["thread_id"])
 
+    def each(self, graph: Any) -> None:
+        """The same, and every checkpoint by itself, with the states of its subgraphs."""
+        self.all(graph)
+        for one in self.history(graph, self.config()):
+            self.state(graph, one.config)
+
     def call(self, method: str, *arguments: Any, **more: Any) -> Any:
         """One of the saver's own methods, by its sync name."""
         if self._runner is None:

@@ -11,12 +11,15 @@ from typing import Annotated, Any, TypedDict
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.channels.delta import DeltaChannel
+from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
-from langgraph.types import Send, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from support.waiting import wait_until
 
 KINDS = ("plain", "delta")
+# How a node waits for two branches: by one edge from both, as a node that runs last, or by both.
+JOINS = ("edge", "defer", "edge and defer")
 SNAPSHOT_EVERY = 4
 
 
@@ -136,6 +139,101 @@ def nested(kind: str, saver: Any, *, own_memory: bool, asks: bool = False) -> An
     for left, right in [(START, "before"), ("before", "child"), ("child", "after"), ("after", END)]:
         outer.add_edge(left, right)
     return outer.compile(checkpointer=saver)
+
+
+def joined(
+    kind: str, saver: Any, how: str = "edge", *, asks: bool = False, **compile_options: Any
+) -> Any:
+    """Two branches of different length, and a node that waits for both."""
+
+    def ask(state: dict[str, Any]) -> dict[str, Any]:
+        return {"log": [interrupt("left")]}
+
+    builder = StateGraph(SCHEMAS[kind])
+    builder.add_node("left", ask if asks else say("left"))
+    builder.add_node("right", say("right"))
+    builder.add_node("more", say("more"))
+    builder.add_node("join", say("join"), defer="defer" in how)
+    for left, right in [(START, "left"), (START, "right"), ("right", "more")]:
+        builder.add_edge(left, right)
+    if "edge" in how:
+        builder.add_edge(["left", "more"], "join")
+    else:
+        builder.add_edge("left", "join")
+        builder.add_edge("more", "join")
+    return builder.compile(checkpointer=saver, **compile_options)
+
+
+def routed(kind: str, saver: Any) -> Any:
+    """Nodes without edges: each says by a Command which are next, the last but one from within a subgraph."""
+
+    def go(what: str, **where: Any) -> Any:
+        def node(state: dict[str, Any]) -> Command[Any]:
+            return Command(update={"log": [f"{what}@{len(state.get('log', []))}"]}, **where)
+
+        return node
+
+    child = StateGraph(SCHEMAS[kind])
+    child.add_node("one", say("child one"))
+    child.add_node("two", go("child two", goto="last", graph=Command.PARENT))
+    child.add_edge(START, "one")
+    child.add_edge("one", "two")
+    builder = StateGraph(SCHEMAS[kind])
+    builder.add_node("first", go("first", goto=["left", "right"]))
+    builder.add_node("left", say("left"))
+    builder.add_node("right", go("right", goto=Send("sent", {"log": ["of its own"]})))
+    builder.add_node("sent", go("sent", goto="child"))
+    builder.add_node("child", child.compile())
+    builder.add_node("last", say("last"))
+    builder.add_edge(START, "first")
+    return builder.compile(checkpointer=saver)
+
+
+def two_deep(kind: str, saver: Any, remembers: str = "") -> Any:
+    """A subgraph in a subgraph. The innermost asks twice; the one that is named remembers from turn to turn."""
+
+    def ask(state: dict[str, Any]) -> dict[str, Any]:
+        answers = [interrupt({"question": number}) for number in range(2)]
+        return {"log": [f"{answers} after {len(state['log'])}"], "note": "asked"}
+
+    def level(name: str, inner: Any, checkpointer: Any = None) -> Any:
+        builder = StateGraph(SCHEMAS[kind])
+        builder.add_node("before", say(f"{name} before"))
+        builder.add_node("inside", inner)
+        builder.add_node("after", say(f"{name} after"))
+        edges = [(START, "before"), ("before", "inside"), ("inside", "after"), ("after", END)]
+        for left, right in edges:
+            builder.add_edge(left, right)
+        return builder.compile(checkpointer=checkpointer or (name == remembers or None))
+
+    return level("outer", level("middle", level("innermost", ask)), checkpointer=saver)
+
+
+def functional(saver: Any) -> Any:
+    """Of the functional API: parallel tasks, a question, a task after it, and a value kept for the next turn. It asks only where
+    it is given numbers, and fails with a negative one.
+    """
+
+    @task
+    def double(number: int) -> int:
+        if number < 0:
+            raise RuntimeError(f"number {number} failed")
+        return 2 * number
+
+    @task
+    def describe(total: int, answer: str) -> dict[str, Any]:
+        return {"text": f"{answer}: {total}"}
+
+    @entrypoint(checkpointer=saver)
+    def workflow(numbers: list[int], *, previous: Any = None) -> Any:
+        total = sum(one.result() for one in [double(number) for number in numbers])
+        answer = interrupt({"total": total, "previous": previous}) if numbers else "none"
+        told = describe(total, answer).result()
+        return entrypoint.final(
+            value=told, save={"total": total + (previous or {"total": 0})["total"]}
+        )
+
+    return workflow
 
 
 def interrupted(kind: str, saver: Any, happens: Callable[[], object]) -> Any:

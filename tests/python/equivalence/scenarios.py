@@ -6,7 +6,7 @@ The names are those of the behaviours that a checkpointer exists for.
 from collections.abc import Callable
 from typing import Any
 
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 from equivalence import graphs
 from equivalence.agents import agent, calls, parallel_calls, recall, talk, talker
@@ -171,6 +171,94 @@ def time_travel_into_a_subgraph(driver: Driver, kind: str) -> None:
     old = [one for one in driver.history(graph, config) if one.next == ("child",)][-1]
     driver.invoke(graph, None, old.config)
     driver.all(graph)
+
+
+# In sync durability: else LangGraph lends a saver the set of those that have come, and goes on adding to it while that stores.
+def join_of_branches(driver: Driver, kind: str, how: str) -> None:
+    graph, config = graphs.joined(kind, driver.saver, how, asks=True), driver.config()
+    for turn in range(2):
+        driver.invoke(graph, {"log": [f"turn {turn}"]}, config, durability="sync")
+        assert len(driver.state(graph, config).tasks) == 2
+        driver.all(graph)
+        driver.invoke(graph, Command(resume=f"answer {turn}"), config, durability="sync")
+        driver.each(graph)
+    log = driver.state(graph, config).values["log"]
+    assert log[-4:] == ["answer 1", "right@6", "more@8", "join@9"], log
+    stops = graphs.joined(kind, driver.saver, how, interrupt_before=["more", "join"])
+    driver.invoke(stops, {"log": ["stop"]}, config, durability="sync")
+    for node in ("more", "join"):
+        assert driver.state(stops, config).next == (node,)
+        driver.all(stops)
+        driver.invoke(stops, None, config, durability="sync")
+    driver.all(stops)
+
+
+for _kind in graphs.KINDS:
+    for _how in graphs.JOINS:
+        _name = f"two branches joined by {_how}, {_kind} channels"
+        scenario(_name, kind=_kind, how=_how)(join_of_branches)
+
+
+@on_both_kinds("nodes that say where to go next")
+def command_goto(driver: Driver, kind: str) -> None:
+    graph, config = graphs.routed(kind, driver.saver), driver.config()
+    driver.invoke(graph, {"log": ["in"]}, config)
+    driver.each(graph)
+    log = driver.state(graph, config).values["log"]
+    assert log[-1].startswith("last@") and "sent@1" in log, log
+    driver.invoke(graph, Command(goto="right", update={"log": ["sent there"]}), config)
+    driver.each(graph)
+    goto = Command(goto=[Send("left", {"log": []}), "child"])
+    driver.invoke(graph, goto, config)
+    driver.each(graph)
+    assert "left@0" in driver.state(graph, config).values["log"]
+
+
+@on_both_kinds("a subgraph in a subgraph, interrupted in the innermost")
+def subgraphs_two_deep(driver: Driver, kind: str) -> None:
+    _two_deep(driver, graphs.two_deep(kind, driver.saver))
+
+
+for _level in ("middle", "innermost"):
+
+    @scenario(f"a subgraph in a subgraph, the {_level} one remembers", level=_level)
+    def subgraph_with_memory_two_deep(driver: Driver, level: str) -> None:
+        _two_deep(driver, graphs.two_deep("plain", driver.saver, remembers=level))
+
+
+def _two_deep(driver: Driver, graph: Any) -> None:
+    config = driver.config()
+    for turn in range(2):
+        driver.invoke(graph, {"log": [f"turn {turn}"]}, config)
+        for answer in ("red", {"b": 1}):
+            middle = driver.state(graph, config).tasks[0].state
+            innermost = middle.tasks[0].state
+            assert innermost.tasks[0].interrupts, innermost
+            driver.each(graph)
+            for inner in (middle, innermost):
+                names = inner.config["configurable"]
+                within = driver.config(checkpoint_ns=names["checkpoint_ns"])
+                driver.state(graph, within)
+                driver.history(graph, within)
+            driver.invoke(graph, Command(resume=answer), config)
+        driver.each(graph)
+
+
+@scenario("a workflow of the functional API")
+def functional_api(driver: Driver) -> None:
+    graph, config = graphs.functional(driver.saver), driver.config()
+    for turn in range(2):
+        driver.invoke(graph, [1, 2, 3 + turn], config)
+        assert driver.state(graph, config).interrupts
+        driver.each(graph)
+        driver.invoke(graph, Command(resume=f"answer {turn}"), config)
+        driver.each(graph)
+    assert driver.state(graph, config).values == {"text": "answer 1: 14"}
+    for thread, numbers in [("quiet", []), ("failing", [-1])]:
+        config = driver.config(thread)
+        driver.invoke(graph, numbers, config)
+        driver.all(graph, config)
+    assert driver.state(graph, config).tasks[0].error
 
 
 def durability(driver: Driver, kind: str, durability: str) -> None:
