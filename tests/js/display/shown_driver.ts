@@ -1,11 +1,14 @@
 /** A driver that holds every state it shows against `GET /v1/state`, which has no graph and no serializer of LangGraph. */
 
 import { BaseMessage } from "@langchain/core/messages";
-import type { BaseCheckpointSaver, StateSnapshot } from "@langchain/langgraph";
+import { type BaseCheckpointSaver, START, type StateSnapshot } from "@langchain/langgraph";
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { type Config, Driver } from "../equivalence/driver.js";
 import type { Graph } from "../equivalence/graphs.js";
+
+const [PULL, PUSH] = ["__pregel_pull", "__pregel_push"];
+const NULL_TASK = "00000000-0000-0000-0000-000000000000";
 
 export type Fields = Record<string, unknown>;
 
@@ -30,17 +33,29 @@ export class ShownDriver extends Driver {
   override async state(graph: Graph, config: unknown): Promise<StateSnapshot> {
     const found = await super.state(graph, config);
     const asked = (config as Config).configurable;
-    await this.#compare(found, asked, asked["checkpoint_id"]);
+    const id = asked["checkpoint_id"];
+    const kind = { isPinned: Boolean(id), isInner: Boolean(asked["checkpoint_ns"]) };
+    await this.hold(found, await this.shown(asked, id), kind);
     return found;
   }
 
   override async history(graph: Graph, config: unknown, options = {}): Promise<StateSnapshot[]> {
     const found = await super.history(graph, config, options);
-    for (const one of found) {
-      const asked = one.config.configurable ?? {};
-      await this.#compare(one, asked, asked["checkpoint_id"]);
-    }
+    const shown = await this.shownHistory(found, config as Config, options);
+    expect(shown).toHaveLength(found.length);
+    const isInner = Boolean((config as Config).configurable["checkpoint_ns"]);
+    const kind = { isPinned: true, isInner };
+    for (const [at, one] of found.entries()) await this.hold(one, shown[at], kind);
     return found;
+  }
+
+  protected async shownHistory(
+    found: StateSnapshot[],
+    _config: Config,
+    _options: object,
+  ): Promise<(Shown | undefined)[]> {
+    const asked = found.map((one) => one.config.configurable ?? {});
+    return await Promise.all(asked.map((one) => this.shown(one, one["checkpoint_id"])));
   }
 
   /** What the server tells of a checkpoint, or of the newest. */
@@ -54,30 +69,35 @@ export class ShownDriver extends Driver {
     return ((await answer.json()) as { state?: Shown }).state;
   }
 
-  async #compare(
-    expected: StateSnapshot,
-    asked: Fields,
-    checkpointId: unknown,
-    isInner = false,
+  /** The state of a task's subgraph. */
+  protected async shownInner(inner: StateSnapshot, _task: Fields): Promise<Shown | undefined> {
+    const asked = inner.config?.configurable;
+    return asked && (await this.shown(asked, undefined));
+  }
+
+  protected async hold(
+    given: StateSnapshot,
+    shown: Shown | undefined,
+    { isPinned = false, isInner = false },
   ): Promise<void> {
-    const shown = await this.shown(asked, checkpointId);
     if (!shown) {
-      expect(expected.createdAt).toBeUndefined();
+      expect(given.createdAt).toBeUndefined();
       return;
     }
     this.compared += 1;
+    const expected = await this.#known(given);
     unmerge(shown.values);
     expect({
       values: shown.values,
       next: [...shown.next].sort(),
-      tasks: byId(shown.tasks),
+      tasks: byId(shown.tasks.map(withoutInner)),
       metadata: shown["metadata"],
       created: shown["created_at"],
       id: shown["checkpoint_id"],
       parent: shown["parent_checkpoint_id"],
     }).toEqual({
       values: await this.#values(expected, shown.values, isInner),
-      next: checkpointId ? [...expected.next].sort() : await this.#next(expected),
+      next: isPinned ? [...expected.next].sort() : await this.#next(expected),
       tasks: byId(expected.tasks.map((task) => taskOf(task, shown.tasks))),
       metadata: withoutThread(expected.metadata),
       created: expected.createdAt,
@@ -85,10 +105,44 @@ export class ShownDriver extends Driver {
       parent: expected.parentConfig?.configurable?.["checkpoint_id"],
     });
     for (const task of expected.tasks) {
-      const inner = task.state as StateSnapshot | undefined;
-      const asked = inner && "values" in inner ? inner.config?.configurable : undefined;
-      if (inner && asked) await this.#compare(inner, asked, undefined, true);
+      const inner = task.state as StateSnapshot | Config | undefined;
+      const served = shown.tasks.find((one) => one["id"] === task.id) ?? {};
+      if (inner && "values" in inner) {
+        const state = inner as StateSnapshot;
+        await this.hold(state, await this.shownInner(state, served), { isInner: true });
+      } else await this.holdReference(task.name, inner, served);
     }
+  }
+
+  /** Of a subgraph whose state is not shown. */
+  protected async holdReference(
+    _name: string,
+    _inner: Config | undefined,
+    _task: Fields,
+  ): Promise<void> {}
+
+  /**
+   * Without what nothing stored tells: the function of a functional graph is called `__start__` until it has run once. And without
+   * the tasks that an input by Command adds to the checkpoint before it, which LangGraph.js shows there and Python does not.
+   */
+  async #known(expected: StateSnapshot): Promise<StateSnapshot> {
+    const stored = await this.saver.getTuple(expected.config);
+    const writes = stored?.pendingWrites ?? [];
+    const gone = writes.filter(([id]) => id === NULL_TASK).map(([, channel]) => String(channel));
+    const isSent = (task: { path?: unknown[] }) =>
+      task.path?.[0] === PUSH && gone.includes("__pregel_tasks");
+    const isKnown = (task: { name: string; path?: unknown[] }) =>
+      !gone.includes(`branch:to:${task.name}`) && !isSent(task);
+    const seen = Object.entries(stored?.checkpoint.versions_seen ?? {});
+    const nodes = seen.filter(([node]) => !["__input__", "__interrupt__"].includes(node));
+    const hasRun = nodes.some(([, versions]) => START in versions);
+    const isNew = !hasRun && START in (stored?.checkpoint.channel_values ?? {});
+    const tasks = expected.tasks.filter(isKnown);
+    const names = tasks.map((task) => task.name);
+    const next = expected.next.filter((name) => names.includes(name));
+    if (!isNew) return { ...expected, tasks, next };
+    const first = tasks.map((task) => ({ ...task, name: START, path: [PULL, START] }));
+    return { ...expected, next: next.map(() => START), tasks: first as never };
   }
 
   /** LangGraph.js takes a task for done that was given an answer and asked again; Python, and the server, do not. */
@@ -104,7 +158,8 @@ export class ShownDriver extends Driver {
 
   /** Without what no reducer of the server can know: see the description of the route. */
   async #values(expected: StateSnapshot, shown: Fields, isInner: boolean): Promise<Fields> {
-    const values = project(expected.values) as Fields;
+    // Of a functional graph that has not returned yet.
+    const values = (project(expected.values) ?? {}) as Fields;
     const stored = await this.saver.getTuple(expected.config);
     const held = stored?.checkpoint.channel_values ?? {};
     for (const [, name] of stored?.pendingWrites ?? []) {
@@ -126,6 +181,11 @@ export class ShownDriver extends Driver {
 function unmerge(values: Fields): void {
   const log = values["log"] as { $seed?: unknown[]; $delta_writes?: unknown[][] } | undefined;
   if (log?.$delta_writes) values["log"] = [...(log.$seed ?? []), ...log.$delta_writes.flat()];
+}
+
+/** As `/v1/state` tells a task. */
+function withoutInner({ state: _, checkpoint: __, ...task }: Fields): Fields {
+  return task;
 }
 
 function byId(tasks: Fields[]): Fields[] {

@@ -77,6 +77,12 @@ export class Driver {
     await this.raw(String(config.configurable["thread_id"]));
   }
 
+  /** The same, and every checkpoint by itself, with the states of its subgraphs. */
+  async each(graph: Graph): Promise<void> {
+    await this.all(graph);
+    for (const one of await this.history(graph, this.config())) await this.state(graph, one.config);
+  }
+
   #snapshot(snapshot: StateSnapshot): unknown {
     const tasks = snapshot.tasks.map((task) => {
       const state = task.state as StateSnapshot | Config | undefined;

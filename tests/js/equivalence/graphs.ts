@@ -8,17 +8,23 @@ import {
   Annotation,
   type BaseChannel,
   type BaseCheckpointSaver,
+  Command,
   DeltaChannel,
   END,
+  entrypoint,
+  getPreviousState,
   interrupt,
   Send,
   START,
   StateGraph,
+  task,
 } from "@langchain/langgraph";
 import { sleep } from "../support/waiting.js";
 
 export const KINDS = ["plain", "delta"] as const;
 export type Kind = (typeof KINDS)[number];
+/** How a node waits for two branches: by one edge from both, as a node that runs last, or by both. */
+export const JOINS = ["edge", "defer", "edge and defer"] as const;
 export const SNAPSHOT_EVERY = 4;
 
 export interface Log {
@@ -169,4 +175,85 @@ export function looping(kind: Kind, checkpointer: BaseCheckpointSaver, steps: nu
     .addEdge(START, "step")
     .addConditionalEdges("step", again, ["step", END])
     .compile({ checkpointer });
+}
+
+/** Two branches of different length, of which the one asks for its entry, and a node that waits for both. */
+export function joined(
+  kind: Kind,
+  checkpointer: BaseCheckpointSaver,
+  how: (typeof JOINS)[number],
+): Graph {
+  const builder: Graph = new StateGraph(schema(kind));
+  builder
+    .addNode("left", () => ({ log: [interrupt("left")] }))
+    .addNode("right", say("branch right"))
+    .addNode("more", say("more"))
+    .addNode("join", say("join"), { defer: how.includes("defer") })
+    .addEdge(START, "left")
+    .addEdge(START, "right")
+    .addEdge("right", "more");
+  const both = how.includes("edge") ? [["left", "more"]] : ["left", "more"];
+  for (const from of both) builder.addEdge(from, "join");
+  return builder.compile({ checkpointer });
+}
+
+/** Nodes without edges: each says by a Command which are next, the last but one from within a subgraph. */
+export function routed(kind: Kind, checkpointer: BaseCheckpointSaver): Graph {
+  const go =
+    (what: string, where: object) =>
+    ({ log }: Log) =>
+      new Command({ update: { log: [`${what}@${log.length}`] }, ...where });
+  const inner: Graph = new StateGraph(schema(kind));
+  const child = inner
+    .addNode("one", say("child one"))
+    .addNode("two", go("child two", { goto: "last", graph: Command.PARENT }))
+    .addEdge(START, "one")
+    .addEdge("one", "two")
+    .compile();
+  const sends = { goto: new Send("sent", { log: ["of its own"] }) };
+  const builder: Graph = new StateGraph(schema(kind));
+  return builder
+    .addNode("first", go("first", { goto: ["left", "right"] }), { ends: ["left", "right"] })
+    .addNode("left", say("branch left"))
+    .addNode("right", go("branch right", sends), { ends: ["sent"] })
+    .addNode("sent", go("sent", { goto: "child" }), { ends: ["child"] })
+    .addNode("child", child, { ends: ["last"] })
+    .addNode("last", say("last"))
+    .addEdge(START, "first")
+    .compile({ checkpointer });
+}
+
+/** A subgraph in a subgraph. The innermost asks twice; the one that is named remembers from turn to turn. */
+export function twoDeep(kind: Kind, checkpointer: BaseCheckpointSaver, remembers = ""): Graph {
+  const ask: Node = ({ log }) => {
+    const answers = [interrupt({ question: 0 }), interrupt({ question: 1 })];
+    return { log: [`${JSON.stringify(answers)} after ${log.length}`], note: "asked" };
+  };
+  const level = (name: string, inside: Node | Graph) =>
+    inARow(kind, [
+      ["before", say(`${name} before`)],
+      ["inside", inside],
+      ["after", say(`${name} after`)],
+    ]);
+  const inner = (name: string, inside: Node | Graph) =>
+    level(name, inside).compile(name === remembers ? { checkpointer: true } : {});
+  return level("outer", inner("middle", inner("innermost", ask))).compile({ checkpointer });
+}
+
+/**
+ * Of the functional API: parallel tasks, a question, a task after it, and a value kept for the next turn. It asks only where it
+ * is given numbers.
+ */
+export function functional(checkpointer: BaseCheckpointSaver): Graph {
+  const double = task("double", async (number: number) => 2 * number);
+  const describe = task("describe", async (total: number, answer: string) => ({
+    text: `${answer}: ${total}`,
+  }));
+  return entrypoint({ checkpointer, name: "workflow" }, async (numbers: number[]) => {
+    const previous = getPreviousState<{ total: number }>();
+    const total = (await Promise.all(numbers.map((it) => double(it)))).reduce((a, b) => a + b, 0);
+    const answer = numbers.length > 0 ? interrupt({ total, previous: previous ?? null }) : "none";
+    const value = await describe(total, String(answer));
+    return entrypoint.final({ value, save: { total: total + (previous?.total ?? 0) } });
+  });
 }

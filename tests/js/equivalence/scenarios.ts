@@ -3,7 +3,7 @@
  * names are those of the behaviours that a checkpointer exists for.
  */
 
-import { Command, type StateSnapshot } from "@langchain/langgraph";
+import { Command, Send, type StateSnapshot } from "@langchain/langgraph";
 import { expect } from "vitest";
 import { agent, calls, question, type Runnable, recall, talker } from "../support/agents.js";
 import { isAtLeast } from "../support/peers.js";
@@ -164,6 +164,88 @@ onBothKinds("a replay of a turn with a subgraph that remembers", async (driver, 
   const old = (await driver.history(graph, config)).filter((one) => one.next[0] === "child").at(-1);
   await driver.invoke(graph, null, old?.config);
   await driver.all(graph);
+});
+
+for (const how of graphs.JOINS) {
+  onBothKinds(`two branches joined by ${how}`, async (driver, kind) => {
+    const [graph, config] = [graphs.joined(kind, driver.saver, how), driver.config()];
+    for (const turn of [0, 1]) {
+      await driver.invoke(graph, { log: [`turn ${turn}`] }, config);
+      expect((await driver.state(graph, config)).tasks).toHaveLength(2);
+      await driver.all(graph);
+      await driver.invoke(graph, new Command({ resume: `branch left ${turn}` }), config);
+      await driver.each(graph);
+    }
+    const found = log(await driver.state(graph, config)).slice(-4);
+    expect(found.slice(2)).toEqual(["more@8", "join@9"]);
+    expect(found.slice(0, 2).sort()).toEqual(["branch left 1", "branch right@6"]);
+  });
+}
+
+onBothKinds("nodes that say where to go next", async (driver, kind) => {
+  const [graph, config] = [graphs.routed(kind, driver.saver), driver.config()];
+  await driver.invoke(graph, { log: ["in"] }, config);
+  await driver.each(graph);
+  const found = log(await driver.state(graph, config));
+  expect(found.at(-1)).toMatch(/^last@/);
+  expect(found).toContain("sent@1");
+  const update = { log: ["sent there"] };
+  await driver.invoke(graph, new Command({ goto: "right", update }), config);
+  await driver.each(graph);
+  const sent = new Send("left", { log: [] });
+  await driver.invoke(graph, new Command({ goto: [sent, "right"] }), config);
+  await driver.each(graph);
+  expect(log(await driver.state(graph, config))).toContain("branch left@0");
+});
+
+onBothKinds("a subgraph in a subgraph, interrupted in the innermost", async (driver, kind) => {
+  const [graph, config] = [graphs.twoDeep(kind, driver.saver), driver.config()];
+  for (const turn of [0, 1]) {
+    await driver.invoke(graph, { log: [`turn ${turn}`] }, config);
+    for (const resume of ["red", { b: 1 }]) {
+      const middle = (await driver.state(graph, config)).tasks[0]?.state as StateSnapshot;
+      const innermost = middle.tasks[0]?.state as StateSnapshot;
+      expect(innermost.tasks[0]?.interrupts).toHaveLength(1);
+      await driver.each(graph);
+      for (const { config: inner } of [middle, innermost]) {
+        const { thread_id, checkpoint_ns } = inner.configurable ?? {};
+        const within = { configurable: { thread_id, checkpoint_ns } };
+        await driver.state(graph, within);
+        await driver.history(graph, within);
+      }
+      await driver.invoke(graph, new Command({ resume }), config);
+    }
+    await driver.each(graph);
+  }
+});
+
+for (const level of ["middle", "innermost"]) {
+  only(`a subgraph in a subgraph, the ${level} one remembers`, async (driver) => {
+    const [graph, config] = [graphs.twoDeep("plain", driver.saver, level), driver.config()];
+    for (const turn of [0, 1]) {
+      await driver.invoke(graph, { log: [`turn ${turn}`] }, config);
+      for (const resume of ["red", { b: 1 }]) {
+        await driver.each(graph);
+        await driver.invoke(graph, new Command({ resume }), config);
+      }
+      await driver.each(graph);
+    }
+    expect((await driver.state(graph, config)).next).toEqual([]);
+  });
+}
+
+only("a workflow of the functional API", async (driver) => {
+  const [graph, config] = [graphs.functional(driver.saver), driver.config()];
+  for (const turn of [0, 1]) {
+    await driver.invoke(graph, [1, 2, 3 + turn], config);
+    expect((await driver.state(graph, config)).tasks[0]?.interrupts).toHaveLength(1);
+    await driver.each(graph);
+    await driver.invoke(graph, new Command({ resume: `answer ${turn}` }), config);
+    await driver.each(graph);
+  }
+  expect((await driver.state(graph, config)).values).toEqual({ text: "answer 1: 14" });
+  await driver.invoke(graph, [], driver.config("quiet"));
+  await driver.all(graph, driver.config("quiet"));
 });
 
 for (const durability of ["sync", "async", "exit"]) {
