@@ -1,17 +1,44 @@
 """Lists the differences between the answers of threadkeep and of the development server, each with its reason.
 
-A pattern is held against `name of the call: place in the answer`; `*` stands for any text, `[[]` for a bracket.
+A pattern is held against `name of the call: place in the answer`; `*` stands for any text, `[[]` for a bracket. Where it matches many
+places, it also says what stands there on both sides, so that another difference in such a place is found.
 """
 
-KNOWN: dict[str, str] = {
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from agent_server.official.comparing import ABSENT
+
+
+class Sides(NamedTuple):
+    """What each server says there, and why."""
+
+    ours: Any
+    official: Any
+    reason: str
+
+
+def explained(where: str, ours: Any, official: Any) -> list[str]:
+    """The patterns that name this difference."""
+    found = [it for it in KNOWN if fnmatchcase(where, it)]
+    return [it for it in found if is_meant(KNOWN[it], ours, official)]
+
+
+def is_meant(known: str | Sides, ours: Any, official: Any) -> bool:
+    return isinstance(known, str) or (known.ours, known.official) == (ours, official)
+
+
+NO_RUN_YET = "always there; officially only after the first run"
+
+KNOWN: dict[str, str | Sides] = {
     "GET /ok: .body.services": "there are none",
     "GET /info: .body.flags.crons": "threadkeep starts no runs",
     "GET /info: .body.flags.langsmith*": "nothing is sent to LangSmith",
     "GET /info: .body.langgraph_py_version": "no LangGraph runs here",
     "GET /info: .body.metadata": "its deployed servers have it",
     "GET /info: .body.threadkeep": "tells clients with whom they speak",
-    "*.error": "always there; officially only after the first run",
-    "*.interrupts": "always there; officially only after the first run",
+    "*.error": Sides(None, ABSENT, NO_RUN_YET),
+    "*.interrupts": Sides({}, ABSENT, NO_RUN_YET),
     "POST /threads {'thread_id': 'no-uuid'}: .status": "any text is an id of a thread",
     "POST /threads/search {'ids': [[]'no-uuid']}: .status": "any text is an id of a thread",
     "POST /threads/search {'status': None*: .status": "null is as good as absent",
@@ -20,7 +47,9 @@ KNOWN: dict[str, str] = {
     "its * ttl: .body.ttl": "its development server keeps none",
     "its ttl*: .body.ttl": "its development server keeps none",
     "GET *include=all: .status": "what cannot be included is refused",
-    "history *.values.messages": "a reducer channel that nothing was written to is not stored",
+    "history *.values.messages": Sides(
+        ABSENT, [], "a reducer channel that nothing was written to is not stored"
+    ),
     "state at a checkpoint: .body.checkpoint.checkpoint_ns": "always there; officially as the caller named it",
     "the same with subgraphs: .body.checkpoint.checkpoint_ns": "always there; officially as the caller named it",
     "state at an absent checkpoint: .body.checkpoint*": "nothing is there; officially what was asked for",

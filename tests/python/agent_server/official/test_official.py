@@ -1,13 +1,12 @@
 """One script of calls, to threadkeep and to LangGraph's own development server: the answers are the same, but for what is listed."""
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 
-from agent_server.official.comparing import differences, told
-from agent_server.official.known import KNOWN
+from agent_server.official.comparing import ABSENT, differences, told
+from agent_server.official.known import KNOWN, explained
 from agent_server.official.script import A, Call, Run, script
 from agent_server.official.servers import Official, Ours, Side
 from support.server import Server
@@ -74,9 +73,23 @@ def test_answers_are_those_of_the_development_server(
             answer, theirs = ({"status": it["status"]} for it in (answer, theirs))
         for place, we, they in differences(answer, theirs):
             where = f"{name}: {place}"
-            known = [it for it in KNOWN if fnmatchcase(where, it)]
+            known = explained(where, we, they)
             met.update(known)
             if not known:
                 unknown.append(f"{where}\n    ours:     {we!r}\n    official: {they!r}")
     assert not unknown, f"{len(unknown)} differences\n" + "\n".join(unknown)
     assert KNOWN.keys() - met == set(), "the servers no longer differ in this"
+
+
+def test_a_wrong_error_or_number_of_interrupts_is_no_known_difference() -> None:
+    asked = {"id": "#1", "value": "Really?"}
+    wrong: list[tuple[str, Any, Any]] = [
+        ("state that failed: .body.tasks[0].error", "ValueError('it')", "ValueError('it failed')"),
+        ("state that failed: .body.tasks[0].error", None, "ValueError('it failed')"),
+        ("state that asks: .body.tasks[0].interrupts", [], [asked]),
+        ("state that asks: .body.interrupts", [asked, asked], [asked]),
+        ("GET /threads/1: .body.interrupts", {}, {"#0": [asked]}),
+        ("history of all: .body[0].values.messages", [], ["hello"]),
+    ]
+    assert [it for it in wrong if explained(*it)] == []
+    assert explained("GET /threads/1: .body.error", None, ABSENT)
