@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from langchain.agents.middleware import TodoListMiddleware
+from langgraph.types import Command
 from threadkeep.langgraph import ThreadkeepSaver
 
 from equivalence.agents import agent, calls, recall
@@ -23,6 +24,9 @@ TODOS = [
     {"content": "write it down", "status": "completed"},
     {"content": "send it", "status": "in_progress"},
 ]
+
+# Of the thread that waits.
+CONFIG: Any = {"configurable": {"thread_id": "waiting"}, "metadata": {"graph_id": GRAPH}}
 
 
 class Page:
@@ -51,11 +55,15 @@ def waiting(saver: Any) -> str:
         calls(("s", "search", {"query": "send"})),
         recall,
     ]
-    asks: Any = {"interrupt_on": {"search": True}, "middleware": [TodoListMiddleware()]}
-    graph = agent(saver, script, **asks)
-    config: Any = {"configurable": {"thread_id": "waiting"}, "metadata": {"graph_id": GRAPH}}
-    graph.invoke({"messages": [{"role": "user", "content": "Write to Ann", "id": "h"}]}, config)
+    said = {"messages": [{"role": "user", "content": "Write to Ann", "id": "h"}]}
+    asking(saver, script).invoke(said, CONFIG)
     return "waiting"
+
+
+def asking(saver: Any, script: list[Any]) -> Any:
+    """The agent of the thread that waits, whose model has these lines."""
+    asks: Any = {"interrupt_on": {"search": True}, "middleware": [TodoListMiddleware()]}
+    return agent(saver, script, **asks)
 
 
 @pytest.fixture
@@ -77,6 +85,8 @@ def test_deep_agents_ui(page: Page, waiting: str, idle: str) -> None:
     found = page.post("/assistants/search", {"graph_id": GRAPH, "limit": 100, "offset": 0})
     (assistant,) = (it for it in found if it["metadata"]["created_by"] == "system")
     assert assistant["assistant_id"] == ASSISTANT
+    # Where its settings name the assistant by this id.
+    assert page.ask("GET", f"/assistants/{ASSISTANT}") == assistant
     newest = {"limit": 20, "sort_by": "updated_at", "sort_order": "desc"}
     rows = page.post("/threads/search", {**newest, "offset": 0})
     assert page.post("/threads/search", {**newest, "offset": len(rows)}) == []
@@ -94,6 +104,25 @@ def test_deep_agents_ui(page: Page, waiting: str, idle: str) -> None:
     (task,) = newest_state["tasks"]
     (request,) = task["interrupts"][0]["value"]["action_requests"]
     assert request["name"] == "search"
+
+
+def test_the_agent_goes_on_with_a_file_that_deep_agents_ui_changed(
+    page: Page, saver: Any, waiting: str
+) -> None:
+    before = page.post(f"/threads/{waiting}/history", {"limit": 10})[0]
+    files = before["values"]["files"]
+    changed = {**files["/a.md"], "content": "the changed letter"}
+    made = page.post(f"/threads/{waiting}/state", {"values": {"files": {"/a.md": changed}}})
+    newest = page.post(f"/threads/{waiting}/history", {"limit": 10})[0]
+    assert newest["checkpoint_id"] == made["checkpoint"]["checkpoint_id"]
+    assert newest["parent_checkpoint"] == before["checkpoint"]
+    assert newest["values"]["files"] == {**files, "/a.md": changed}
+    assert newest["values"]["messages"] == before["values"]["messages"]
+    graph = asking(saver, [calls(("r", "read_file", {"file_path": "/a.md"})), recall])
+    graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), CONFIG)
+    *_, searched, _, read, _ = graph.get_state(CONFIG).values["messages"]
+    assert searched.text.startswith("result of send")
+    assert "the changed letter" in read.text
 
 
 def test_agent_chat_ui(page: Page, waiting: str, idle: str) -> None:
@@ -124,6 +153,24 @@ def test_agent_inbox(page: Page, server: Server, waiting: str, idle: str) -> Non
     assert other["interrupts"] == {}
     assert page.ask("GET", f"/threads/{waiting}")["status"] == "interrupted"
     assert page.ask("GET", f"/threads/{waiting}/state")["next"]
+
+
+def test_what_agent_inbox_ignores_asks_no_more(page: Page, saver: Any, waiting: str) -> None:
+    asked = page.ask("GET", f"/threads/{waiting}/state")
+    ignored = {"values": None, "as_node": "__end__"}
+    made = page.post(f"/threads/{waiting}/state", ignored)
+    state = page.ask("GET", f"/threads/{waiting}/state")
+    assert state["checkpoint_id"] == made["checkpoint"]["checkpoint_id"]
+    assert (state["next"], state["tasks"], state["interrupts"]) == ([], [], [])
+    assert state["values"] == asked["values"]
+    row = page.ask("GET", f"/threads/{waiting}")
+    assert (row["status"], row["interrupts"]) == ("idle", {})
+    body = {"offset": 0, "limit": 10, "metadata": {"graph_id": GRAPH}}
+    assert page.post("/threads/search", {**body, "status": "interrupted"}) == []
+    graph = asking(saver, [recall])
+    assert graph.get_state(CONFIG).next == ()
+    graph.invoke({"messages": [("user", "Never mind.")]}, CONFIG)
+    assert page.ask("GET", f"/threads/{waiting}/state")["values"]["messages"][-1]["type"] == "ai"
 
 
 def test_use_stream_opens_a_thread_in_few_requests(page: Page, waiting: str, idle: str) -> None:
@@ -180,8 +227,23 @@ def test_studio(start_server: Callable[..., Server]) -> None:
         (thread,) = page.post("/threads/search", {"limit": 10, "offset": 0})
         assert thread["thread_id"] == "t"
         assert page.post("/threads/t/history", {"limit": 10})[0]["values"]["messages"]
+        fork_in_studio(page)
         assert page.post("/store/namespaces", {"limit": 100}) == {"namespaces": []}
         assert page.post("/store/items/search", {"namespace_prefix": []}) == {"items": []}
     other = Page(server.url, {"origin": "https://elsewhere.example", **TEXT})
     with other.http:
         assert other.http.post("/threads/search", content=b"{}").status_code == 403
+
+
+def fork_in_studio(page: Page) -> None:
+    """It copies the checkpoint that its user goes on from."""
+    history = page.post("/threads/t/history", {"limit": 10})
+    old = next(it for it in history if it["next"] == ["model"])
+    body = {"values": None, "as_node": "__copy__", "checkpoint": old["checkpoint"]}
+    made = page.post("/threads/t/state", body)
+    forked, *others = page.post("/threads/t/history", {"limit": 10})
+    assert others == history
+    assert forked["checkpoint"] == made["checkpoint"]
+    assert forked["metadata"]["source"] == "fork"
+    assert forked["parent_checkpoint"] == old["parent_checkpoint"]
+    assert (forked["values"], forked["next"]) == (old["values"], ["model"])
