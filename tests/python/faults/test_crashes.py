@@ -31,6 +31,16 @@ def shut_down_and_start(postgres: Postgres) -> None:
     postgres.start()
 
 
+def check(server: Server, crowd: Crowd, native: Native) -> None:
+    """All is there, no thread seems to have tasks, and the doctor finds nothing."""
+    crowd.check_stored(native)
+    for member in crowd.members:
+        thread = native.thread(member.thread_id)
+        assert thread and thread["status"] == "idle"
+    examined = server.command("doctor")
+    assert examined.returncode == 0, examined.stdout + examined.stderr
+
+
 def test_what_was_acknowledged_survives_sigkill_of_the_server(durable_server: Server) -> None:
     key = durable_server.new_key()
 
@@ -39,7 +49,7 @@ def test_what_was_acknowledged_survives_sigkill_of_the_server(durable_server: Se
 
     assert crowd.retries >= settings.KILLS, "the crashes hit nobody, so nothing was shown"
     kill_and_start(durable_server)
-    crowd.check_stored(Native(durable_server.url, key))
+    check(durable_server, crowd, Native(durable_server.url, key))
 
 
 def test_what_was_acknowledged_survives_immediate_shutdown_of_the_database(
@@ -55,7 +65,7 @@ def test_what_was_acknowledged_survives_immediate_shutdown_of_the_database(
     assert server.running(), "the server must outlive its database"
     shut_down_and_start(syncing_postgres)
     server.wait_ready()
-    crowd.check_stored(Patient(server.url, key))
+    check(server, crowd, Patient(server.url, key))
 
 
 def test_what_was_acknowledged_survives_a_crash_of_server_and_database_together(
@@ -72,4 +82,4 @@ def test_what_was_acknowledged_survives_a_crash_of_server_and_database_together(
         crash_again_and_again(crowd, both, settings.DATABASE_SHUTDOWNS)
 
     assert crowd.retries >= settings.DATABASE_SHUTDOWNS, "the crashes hit nobody"
-    crowd.check_stored(Patient(server.url, key))
+    check(server, crowd, Patient(server.url, key))
