@@ -171,7 +171,7 @@ pub async fn large_items_are_opened_a_few_at_a_time(h: Harness) {
     }
     assert_eq!(parts, [3, 2, 2, 1], "4 MiB, or one item that is larger");
     assert_eq!(keys(&seen), names[1..]);
-    assert!(seen.iter().all(|it| it.value.as_ref().unwrap().len() == it.value_bytes() as usize));
+    assert!(seen.iter().all(|it| it.value.as_ref().unwrap().len() as u64 == it.value_bytes()));
     // A search goes through all of them all the same.
     assert_eq!(store.scan(search(&["n"], "{}")).await.len(), 7);
     let none = store.scan(search(&["n"], r#"{"a":"b"}"#)).await;
