@@ -8,7 +8,7 @@ import { plan } from "./agents.js";
 import { violations } from "./axe.js";
 import { Stage } from "./stage.js";
 
-const THREADS = ["rename", "meta", "copy", "fork", "prune", "delete", "restore"];
+const THREADS = ["rename", "meta", "copy", "fork", "rewind", "prune", "delete", "restore"];
 let stage: Stage;
 let client: Client;
 
@@ -113,6 +113,24 @@ it("a fork begins at the checkpoint of the address", async () => {
   const newest = await client.checkpoints.list({ threadId: "forked", checkpointNs: "", limit: 1 });
   expect(newest.checkpoints[0]?.checkpointId).toBe(early);
   expect((await client.threads.get("forked"))?.checkpointCount).toBe(2);
+});
+
+it("a rewind shows what goes, leaves what a fork has, and Undo brings the rest back", async () => {
+  const before = await client.threads.get("rewind");
+  const { checkpoints } = await client.checkpoints.list({ threadId: "rewind", checkpointNs: "" });
+  const early = checkpoints.at(-2)?.checkpointId ?? "";
+  const page = await openThread("rewind", `/state?cp=${early}`);
+  const dialog = await open(page, "Rewind", "Rewind the thread");
+  const said = await client.threads.rewind("rewind", { checkpointId: early, dryRun: true });
+  expect(said.checkpointsRemoved).toBeGreaterThan(1);
+  await dialog.getByText(`It removes ${said.checkpointsRemoved} checkpoints`).waitFor();
+  expect(await violations(page)).toEqual([]);
+  await send(dialog, "Rewind");
+  expect((await client.threads.get("rewind"))?.checkpointCount).toBe(said.checkpoints);
+  const newest = await client.checkpoints.list({ threadId: "rewind", checkpointNs: "", limit: 1 });
+  expect(newest.checkpoints[0]?.checkpointId).toBe(early);
+  await undo(page, "The thread is as it was before.");
+  expect((await client.threads.get("rewind"))?.checkpointCount).toBe(before?.checkpointCount);
 });
 
 it("a prune shows what goes, removes that, and Undo brings it back", async () => {

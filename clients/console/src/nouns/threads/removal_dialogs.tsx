@@ -123,19 +123,28 @@ export function PruneDialog({ thread, close }: Given) {
 }
 
 /** Whether a snapshot is taken first, and whether it may be. */
-function useSafety(thread: Thread) {
+export function useSafety(thread: Thread) {
   const { identity } = useApi();
   const isAllowed = maySecure(identity, thingOf(thread));
   const [isWanted, setIsWanted] = useState(true);
   return { isAllowed, isOn: isAllowed && isWanted, set: setIsWanted };
 }
 
-function SafetyField({ safety }: { safety: ReturnType<typeof useSafety> }) {
+interface SafetyGiven {
+  safety: ReturnType<typeof useSafety>;
+  /** What is done, where it is allowed. */
+  label?: string;
+}
+
+export function SafetyField({
+  safety,
+  label = "Take a snapshot first, so that it can be undone for a week",
+}: SafetyGiven) {
   return (
     <CheckField
       label={
         safety.isAllowed
-          ? "Take a snapshot first, so that it can be undone for a week"
+          ? label
           : "It cannot be undone: a snapshot needs snapshots:read, snapshots:append and threads:write"
       }
       isChecked={safety.isOn}

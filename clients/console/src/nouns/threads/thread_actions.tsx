@@ -13,6 +13,7 @@ export type ThreadActionName =
   | "Metadata"
   | "Fork"
   | "Copy"
+  | "Rewind"
   | "Snapshot"
   | "Prune"
   | "Delete";
@@ -41,6 +42,7 @@ export function ThreadActions({ thread, route }: { thread: Thread; route: Thread
         action("Metadata", needs("update_thread")),
         action("Fork", makes("fork_thread")),
         action("Copy", makes("copy_thread")),
+        action("Rewind", needs("rewind_thread")),
         action("Snapshot", makes("take_snapshot")),
         action("Prune", needs("prune_threads")),
         action("Delete", needs("delete_thread")),

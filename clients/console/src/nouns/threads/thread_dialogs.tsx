@@ -7,6 +7,7 @@ import { MetadataDialog } from "./metadata_dialog.js";
 import { CopyDialog, ForkDialog } from "./new_thread_dialogs.js";
 import { DeleteDialog, PruneDialog } from "./removal_dialogs.js";
 import { RenameDialog } from "./rename_dialog.js";
+import { RewindDialog } from "./rewind_dialog.js";
 import type { ThreadActionName } from "./thread_actions.js";
 
 interface Given {
@@ -26,6 +27,8 @@ export default function ThreadDialogs({ name, thread, route, close }: Given) {
       return <ForkDialog thread={thread} route={route} close={close} />;
     case "Copy":
       return <CopyDialog thread={thread} close={close} />;
+    case "Rewind":
+      return <RewindDialog thread={thread} route={route} close={close} />;
     case "Snapshot":
       return <TakeSnapshot thread={thread.threadId} close={close} />;
     case "Prune":
