@@ -16,7 +16,7 @@ interface Given {
 
 export function InterruptCard({ threadId, interrupts, instead }: Given) {
   return (
-    <section className="interrupt" aria-label="Waits for a person">
+    <section className="interrupt" aria-label={`${threadId} waits for a person`}>
       {interrupts.map((one, at) => (
         <QuestionView key={one.id ?? String(at)} value={one.value} />
       ))}
