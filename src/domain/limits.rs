@@ -1,11 +1,9 @@
 //! Declares every limit, once. Sizes are bytes of decoded UTF-8 or of raw data.
 
-mod values;
-
 use serde::Serialize;
 use utoipa::ToSchema;
 
-pub use self::values::LIMITS;
+pub use super::limit_values::LIMITS;
 
 /// The limits as `GET /v1/limits` answers them.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]

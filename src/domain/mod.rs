@@ -12,6 +12,7 @@ pub mod export;
 pub mod files;
 pub mod json;
 pub mod label;
+mod limit_values;
 pub mod limits;
 pub mod named_uuid;
 pub mod names;

@@ -1,6 +1,6 @@
 //! Sets the value of every limit.
 
-use super::Limits;
+use super::limits::Limits;
 
 /// Key columns of one index sum to at most 2,000 bytes (PostgreSQL refuses entries over about 2,700):
 /// thread key and tenant are small, so ns + checkpoint id + task id may take 500 each. Of an item's namespace and key, an
