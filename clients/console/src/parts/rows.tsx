@@ -18,6 +18,8 @@ interface Given<Row> {
   onEnd?: (() => void) | undefined;
   /** Called with the first row in view that is not loaded. */
   onAbsent?: ((index: number) => void) | undefined;
+  /** Rows that come before the first one do not move it. */
+  keepsFirst?: boolean;
 }
 
 const ROWS_BEYOND = 8;
@@ -41,6 +43,7 @@ export function Rows<Row>(given: Given<Row>) {
     },
   });
   const [marked, setMarked] = useMarkedRow(given, (index) => virtual.scrollToIndex(index));
+  useKeptFirst(given, (index) => virtual.scrollToIndex(index, { align: "start" }));
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -87,6 +90,20 @@ export function useLoadMore({ hasNextPage, isFetchingNextPage, fetchNextPage }: 
   return useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+}
+
+/** Shows the row again that was the first one. Heights of new rows are not known yet, so the list does it, not the page. */
+function useKeptFirst<Row>({ rows, keyOf, keepsFirst }: Given<Row>, show: (index: number) => void) {
+  const known = useRef<string>(undefined);
+  const [first] = rows;
+  const key = first === undefined ? undefined : keyOf?.(first);
+  useLayoutEffect(() => {
+    const before = known.current;
+    known.current = key;
+    if (!keepsFirst || before === undefined || before === key) return;
+    const at = rows.findIndex((row) => row !== undefined && keyOf?.(row) === before);
+    if (at > 0) show(at);
+  });
 }
 
 /** The row that the keys are at. */

@@ -47,12 +47,13 @@ function Conversation({ state }: { state: State }) {
     return <Empty title="The state has no messages">The State view shows its channels.</Empty>;
   return (
     <>
-      <EarlierMessages earlier={earlier} />
+      <EarlierMessages earlier={earlier} isKept />
       <Rows
         label="Messages"
         rows={entries}
         keyOf={({ key }) => key}
         heightPx={MESSAGE_PX}
+        keepsFirst
         render={(entry) => (
           <MessageView
             entry={entry}

@@ -5,15 +5,21 @@ import { counted } from "../../content/json_tree.js";
 import { Failure } from "../../parts/states.js";
 import type { Earlier } from "./messages.js";
 
-export function EarlierMessages({ earlier }: { earlier: Earlier }) {
+interface Given {
+  earlier: Earlier;
+  /** Whether the list itself keeps its first row where it is. */
+  isKept?: boolean;
+}
+
+export function EarlierMessages({ earlier, isKept = false }: Given) {
   const { count, load, isLoading, error } = earlier;
   const asked = useRef<{ count: number; heightPx: number }>(undefined);
   useLayoutEffect(() => {
     const before = asked.current;
-    if (!before || before.count === count) return;
+    if (isKept || !before || before.count === count) return;
     asked.current = undefined;
     window.scrollBy({ top: document.documentElement.scrollHeight - before.heightPx });
-  }, [count]);
+  }, [count, isKept]);
   if (count === 0) return null;
   return (
     <div className="earlier-messages">
