@@ -80,5 +80,5 @@ interface Edited {
 /** In place of the error of a save: the choice where the version has moved, nothing once it is made, null for all other errors. */
 export function conflictOf(error: Error, { text, theirs, takeTheirs }: Edited): ReactNode {
   if (!(error instanceof VersionConflictError)) return null;
-  return theirs ? <Conflict mine={text} theirs={theirs.text} onTakeTheirs={takeTheirs} /> : <></>;
+  return theirs ? <Conflict mine={text} theirs={theirs.text} onTakeTheirs={takeTheirs} /> : "";
 }

@@ -8,7 +8,7 @@ import { titleOf } from "./states.js";
 
 /** More than these would cover the page: the oldest goes. */
 const SHOWN_MAX = 3;
-/** Nothing with a button goes by itself. */
+/** Only a text goes by itself: nobody is to lose a link or Undo by being slow. */
 const SHOWN_MS = 8_000;
 
 export interface Toast {
@@ -62,7 +62,7 @@ function ToastView({ toast }: { toast: Shown }) {
   const queries = useQueryClient();
   const [isBusy, setIsBusy] = useState(false);
   const [failed, setFailed] = useState<unknown>();
-  const stays = undo !== undefined;
+  const stays = undo !== undefined || typeof text !== "string";
   useEffect(() => {
     if (stays) return;
     const timer = setTimeout(() => close(id), SHOWN_MS);
