@@ -143,6 +143,9 @@ fn writing(route: &Route, thread: &str, it: &World) -> Request {
             let request = with(request, "atomic", &json!(true));
             return with(request, "ops", &json!([{"put": put}]));
         }
+        "rewind_thread" => {
+            return with(with(request, "dry_run", &json!(false)), "fence", &json!(1));
+        }
         "restore_snapshot" => {}
         _ => return request,
     }
