@@ -2,6 +2,7 @@
 
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
+import { waitUntil } from "../support/waiting.js";
 
 /** Opens the dialog of an action. */
 export async function open(page: Page, action: string, title: string): Promise<Locator> {
@@ -30,4 +31,32 @@ export async function replaceText(dialog: Locator, label: string, text: string):
   await field.waitFor();
   await field.fill(text);
   expect(await field.inputValue()).toBe(text);
+}
+
+/** How long nothing is asked before a page counts as complete. */
+const QUIET_MS = 400;
+
+/** Counts the requests of a page that are not answered yet. */
+export class Requests {
+  #open = 0;
+  #lastAt = 0;
+
+  constructor(page: Page) {
+    const count = (step: number) => () => {
+      this.#open += step;
+      this.#lastAt = performance.now();
+    };
+    page.on("request", count(1));
+    page.on("requestfinished", count(-1));
+    page.on("requestfailed", count(-1));
+  }
+
+  /** Waits until the page has asked for what it shows. */
+  async quiet(): Promise<void> {
+    this.#lastAt = performance.now();
+    await waitUntil(
+      () => this.#open <= 0 && performance.now() - this.#lastAt > QUIET_MS,
+      "the page to be complete",
+    );
+  }
 }

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { Client, type Grants } from "threadkeep";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newKey } from "../support/server.js";
+import { Requests } from "./acting.js";
 import { plan } from "./agents.js";
 import { violations } from "./axe.js";
 import { Stage } from "./stage.js";
@@ -156,10 +157,13 @@ async function controlsOf(page: Page): Promise<Control[]> {
   );
 }
 
-/** Opens a screen and waits until nothing is asked any more. */
-async function show(page: Page, address: string): Promise<void> {
+/** Opens a screen from an empty page, and waits until it is complete. */
+async function show(page: Page, requests: Requests, address: string): Promise<void> {
+  await stage.go(page, "#/nowhere");
+  await page.getByText("There is no page at this address").waitFor();
   await stage.go(page, address);
-  await page.waitForLoadState("networkidle");
+  await page.locator("main h1").first().waitFor();
+  await requests.quiet();
 }
 
 describe.each(CREDENTIALS)("%s", (...credential) => {
@@ -167,6 +171,7 @@ describe.each(CREDENTIALS)("%s", (...credential) => {
     const apiKey = await tokenOf(credential);
     const { page } = await stage.page(`#/login?token=${apiKey}`);
     await page.getByRole("heading", { name: "Home" }).waitFor();
+    const requests = new Requests(page);
     const refused: string[] = [];
     page.on("response", (response) => {
       if (response.status() === 403) refused.push(response.url());
@@ -178,10 +183,10 @@ describe.each(CREDENTIALS)("%s", (...credential) => {
       ),
     );
     const isShown = (address: string) => sections.includes(address.split("/")[1] ?? "");
-    for (const address of SECTIONS.filter(isShown)) await show(page, address);
+    for (const address of SECTIONS.filter(isShown)) await show(page, requests, address);
     let seen = 0;
     for (const address of SCREENS.filter(isShown)) {
-      await show(page, address);
+      await show(page, requests, address);
       for (const { label, operations, isAllowed, reason } of await controlsOf(page)) {
         seen += 1;
         const calls = [NEW_CALLS[label], ...operations.map((one) => CALLS[one])];
@@ -203,8 +208,9 @@ it("a read-only token has every control disabled, with the reason for a screen r
   if (!readOnly) throw new Error("it is there");
   const { page } = await stage.page(`#/login?token=${await tokenOf(readOnly)}`);
   await page.getByRole("heading", { name: "Home" }).waitFor();
+  const requests = new Requests(page);
   for (const address of SCREENS) {
-    await show(page, address);
+    await show(page, requests, address);
     const controls = await controlsOf(page);
     expect(controls.length, address).toBeGreaterThan(0);
     expect(
@@ -213,7 +219,7 @@ it("a read-only token has every control disabled, with the reason for a screen r
     ).toEqual([]);
     expect(await violations(page), address).toEqual([]);
   }
-  await show(page, SCREENS[0] ?? "");
+  await show(page, requests, SCREENS[0] ?? "");
   const rename = page.getByRole("button", { name: "Rename" });
   expect(await rename.isDisabled()).toBe(true);
   const described = await rename.evaluate(

@@ -289,7 +289,7 @@ async function openActions(page: Page, group: string): Promise<void> {
     await buttons.nth(at).click();
     const dialog = page.getByRole("dialog");
     await dialog.waitFor();
-    await page.waitForLoadState("networkidle");
+    await page.waitForFunction(() => document.querySelector("dialog .loading") === null);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
   }
