@@ -151,7 +151,8 @@ async function showAll(page: Page): Promise<string[]> {
       for (const it of document.querySelectorAll(".call-result pre"))
         seen.add(it.textContent ?? "");
       const before = scrollY;
-      scrollBy(0, innerHeight);
+      // Rows that are opened push others out of the page before they were looked at.
+      scrollBy(0, innerHeight / 2);
       atEnd = scrollY === before ? atEnd + 1 : 0;
     }
     return [...seen];

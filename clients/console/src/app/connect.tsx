@@ -1,6 +1,7 @@
 /** Shows the code that connects an agent to this server, and the newest thread as soon as there is one. */
 
 import { useQuery } from "@tanstack/react-query";
+import { mayList } from "../api/capabilities.js";
 import { useApi } from "../api/context.js";
 import { SERVER_URL } from "../api/server.js";
 import { pythonLiteral, scriptLiteral, shellWord } from "../content/literals.js";
@@ -35,8 +36,9 @@ export default function ConnectPage() {
 }
 
 function FirstThread() {
-  const { client } = useApi();
+  const { client, identity } = useApi();
   const { data } = useQuery({
+    enabled: mayList(identity, "threads"),
     queryKey: ["first thread"],
     queryFn: ({ signal }) =>
       client.threads.search({ limit: 1, sort: "created", order: "desc", signal }),
