@@ -48,8 +48,9 @@ async fn derive(threads: &Threads) {
     let query = ThreadQuery { statuses: vec![Status::Idle], ..ThreadQuery::default() };
     for _ in 0..20 {
         match threads.count(&tenant(), query.clone()).await {
+            Ok(_) => return,
             Err(Error::ThreadsIndexing { .. }) => {}
-            counted => return drop(counted.unwrap()),
+            Err(error) => panic!("{error}"),
         }
     }
     panic!("twenty searches did not derive the states");
