@@ -171,6 +171,17 @@ async function loadMessages(page: Page): Promise<void> {
   }
 }
 
+/** Rows that are measured on the way push the page down again. */
+async function scrollToTop(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    for (let still = 0, end = performance.now() + 30_000; performance.now() < end && still < 5; ) {
+      still = scrollY === 0 ? still + 1 : 0;
+      scrollTo(0, 0);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
+}
+
 async function nothingHappened(opened: { page: Page; errors: string[] }): Promise<void> {
   const { page } = opened;
   await sleep(SETTLING_MS);
@@ -218,7 +229,7 @@ it("the conversation shows all of them, and nothing runs", async () => {
   const opened = await open(THREAD_ADDRESS);
   const { page } = opened;
   await loadMessages(page);
-  await page.evaluate(() => scrollTo(0, 0));
+  await scrollToTop(page);
   const seen = await showAll(page);
   // As results of tools they stand as they are; long ones are cut.
   expect(TEXTS.filter((text) => text.length < 2_000 && !seen.includes(text))).toEqual([]);
@@ -251,7 +262,7 @@ it("links of markdown lead to web pages only, and images are addresses", async (
   const opened = await open(THREAD_ADDRESS);
   const { page } = opened;
   await loadMessages(page);
-  await page.evaluate(() => scrollTo(0, 0));
+  await scrollToTop(page);
   const links = await page.evaluate(async () => {
     const found = new Set<string>();
     for (let rounds = 0, atEnd = 0; rounds < 500 && atEnd < 3; rounds += 1) {

@@ -86,7 +86,8 @@ async function earlierMessages(
     const options = { ...place, ...heads, from, integers: "bigint" as const };
     return (await client.checkpoints.values(threadId, options))?.channels[0]?.value;
   };
-  const found = listWindowOf(await readCut(read, end - from));
+  // The limit holds for the fields of a message, too, so it does not shrink with the part. Messages that are known already are dropped.
+  const found = listWindowOf(await readCut(read, NEWEST));
   return found && { from: found.from, length: found.length, messages: found.items };
 }
 
