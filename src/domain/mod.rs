@@ -12,7 +12,6 @@ pub mod export;
 pub mod files;
 pub mod json;
 pub mod label;
-mod limit_values;
 pub mod limits;
 pub mod named_uuid;
 pub mod names;
