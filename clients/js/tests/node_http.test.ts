@@ -166,7 +166,7 @@ describe("an answer", () => {
     answers = Array.from({ length: 9 }, () => (response: ServerResponse) => {
       response.writeHead(200, { "content-encoding": "x" }).end("abc");
     });
-    const client = new Client({ url, timeoutMs: 200 });
+    const client = new Client({ url, timeoutMs: 2_000 });
     await expect(client.files.getContent(["n"], "/a")).rejects.toThrow(/packed with x/);
   });
 });

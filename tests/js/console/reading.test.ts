@@ -169,6 +169,8 @@ it("a conversation of 5 MB begins with its newest 50 messages, and gets earlier 
   expect(await page.locator("article.message").count()).toBeLessThanOrEqual(ROWS_MAX);
   const first = page.locator(`article[data-message="m${MESSAGES - 50}"]`);
   await first.getByText(/of text, 2.0 KiB shown/).waitFor();
+  // The text is plain until the program for markdown is loaded; the button moves then.
+  await first.locator(".markdown > p").waitFor();
   await first.getByRole("button", { name: "show all" }).click();
   await expect.poll(() => first.locator(".markdown").innerText()).toBe(messageText(MESSAGES - 50));
   const before = traffic.of("/v1/checkpoints/values").length;

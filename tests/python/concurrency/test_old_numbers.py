@@ -230,6 +230,7 @@ class Fence(Generation):
             "renew_lease",
             "release_lease",
             "restore_snapshot",
+            "rewind_thread",
         }
     }
 
