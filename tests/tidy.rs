@@ -142,24 +142,12 @@ fn rooms_import_only_what_the_arrows_allow() {
 }
 
 /// Folders of the domain. Each may import those before it, so none is in a circle.
-const DOMAIN: [&str; 11] = [
-    "json",
-    "scheduling",
-    "tenants",
-    "tokens",
-    "threads",
-    "checkpoints",
-    "store",
-    "files",
-    "sessions",
-    "export",
-    "snapshots",
-];
+const DOMAIN: &str = "limits json scheduling tenants tokens threads checkpoints store files sessions export snapshots";
 
 /// The folder of the domain that a line imports against that order.
 fn imports_upwards(folder: &str, line: &str) -> Option<&'static str> {
-    let later = DOMAIN.iter().skip_while(|it| **it != folder).skip(1);
-    later.copied().find(|it| line.contains(&format!("domain::{it}::")))
+    let mut later = DOMAIN.split(' ').skip_while(|it| *it != folder).skip(1);
+    later.find(|it| line.contains(&format!("domain::{it}::")))
 }
 
 #[test]
@@ -168,7 +156,11 @@ fn folders_of_the_domain_import_each_other_in_one_direction() {
     for source in sources(&["src/domain"]) {
         let inside = source.path.strip_prefix("src/domain/").unwrap();
         let Some((folder, _)) = inside.split_once('/') else { continue };
-        assert!(DOMAIN.contains(&folder), "{}: the folder has no place yet", source.path);
+        assert!(
+            DOMAIN.split(' ').any(|it| it == folder),
+            "{}: the folder has no place yet",
+            source.path
+        );
         for (number, line) in source.code() {
             if let Some(later) = imports_upwards(folder, line) {
                 violations.push(format!("{}:{number}: imports {later}", source.path));
