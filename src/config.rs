@@ -15,7 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use ipnet::IpNet;
 
 pub use self::administration::{
-    Audit, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Tenants, Token,
+    Audit, Console, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Tenants, Token,
 };
 pub use self::agent_server::{AgentServer, ChannelRule};
 pub use self::browsers::Browsers;
@@ -53,6 +53,9 @@ pub enum Command {
     /// Make and revoke tokens: a part of what a key may, for a while.
     #[command(subcommand)]
     Token(Token),
+    /// Print a link that logs in to the console with a token, alone on standard output; its id and its end go to standard error.
+    /// The token lasts until it expires or is revoked by its id.
+    Console(Console),
     /// Make, list and drop login roles of PostgreSQL that read one tenant with SQL, through views without contents.
     #[command(subcommand)]
     SqlRole(SqlRoles),
@@ -100,7 +103,7 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_LISTEN", default_value = "127.0.0.1:7070")]
     pub listen: String,
     /// Address that shows `/metrics`, `/healthz` and `/readyz` without a key, for who runs the server; nobody else should reach it.
-    /// `--listen` has no `/metrics` then. Without this address a key of a whole tenant reads them there.
+    /// `--listen` has no `/metrics` then. Without this address a key or token that reads a whole tenant sees them there.
     #[arg(long, env = "THREADKEEP_METRICS_LISTEN", value_name = "ADDRESS")]
     pub metrics_listen: Option<String>,
     /// Let local programs in without a key although every key was revoked. A database that never had a key does so by itself; while

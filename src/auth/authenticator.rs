@@ -169,7 +169,7 @@ impl Authenticator {
         match Secret::parse(text) {
             Some(secret) => {
                 let set = self.set_with_key(&secret.hash(), set).await?;
-                by_key(&secret, &set)
+                identities::by_key(&secret, &set)
             }
             None => self.by_issuer(text).await,
         }
@@ -343,9 +343,7 @@ impl Authenticator {
         let caller = Caller {
             tenant: token.tenant.clone(),
             subject: token.subject.clone(),
-            grants: Grants::Scoped(
-                Arc::clone(&token.grants).under_every_label(token.subject.as_deref()),
-            ),
+            grants: identities::of_token(&token),
             credential: token.token_id.to_string(),
         };
         Ok(Identity { caller, pass: Pass::Token(token) })
@@ -381,17 +379,7 @@ impl Authenticator {
     }
 }
 
-fn by_key(secret: &Secret, set: &CredentialSet) -> Result<Identity, Refusal> {
-    let key = set.key(&secret.hash()).ok_or(UNKNOWN)?;
-    let grants = key
-        .subject
-        .as_deref()
-        .map_or(Grants::Tenant, |subject| Grants::Scoped(Arc::new(Scoped::of_subject(subject))));
-    let (tenant, subject) = (key.tenant.clone(), key.subject.clone());
-    let caller = Caller { tenant, subject, grants, credential: key.key_id.clone() };
-    Ok(Identity { caller, pass: Pass::Key(key.key_id.clone()) })
-}
-
+mod identities;
 mod outdated;
 
 #[cfg(test)]

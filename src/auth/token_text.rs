@@ -80,6 +80,9 @@ struct Claims {
     expires_at: i64,
     #[serde(rename = "g")]
     grants: Kinds,
+    /// Actions on the whole tenant. An earlier version, which does not know them, refuses the token.
+    #[serde(rename = "w", default, skip_serializing_if = "is_nothing")]
+    on_tenant: u8,
 }
 
 /// Threads, namespaces, sessions, snapshots. A grant is its kind (0 exact, 1 prefix, 2 owned), name and actions.
@@ -88,7 +91,7 @@ type GrantClaim = (u8, String, u8);
 
 impl Claims {
     fn of(token: &Token) -> Self {
-        let Scoped { threads, namespaces, sessions, snapshots } = &*token.grants;
+        let Scoped { threads, namespaces, sessions, snapshots, tenant } = &*token.grants;
         let all = |grants: &[Grant]| grants.iter().map(claim).collect();
         let prefix = |it: &NamespaceGrant| (it.prefix.clone(), it.actions.bits());
         let namespaces = namespaces.iter().map(prefix).collect();
@@ -101,6 +104,7 @@ impl Claims {
             issued_at: token.issued_at,
             expires_at: token.expires_at,
             grants: (all(threads), namespaces, all(sessions), all(snapshots)),
+            on_tenant: tenant.bits(),
         }
     }
 
@@ -116,6 +120,7 @@ impl Claims {
             namespaces: namespaces.into_iter().map(namespace).collect::<Option<_>>()?,
             sessions: all(sessions)?,
             snapshots: all(snapshots)?,
+            tenant: Actions::from_bits(self.on_tenant)?,
         };
         let id = |it: ByteArray<16>| TokenId(it.into_array());
         Some(Token {
@@ -129,6 +134,11 @@ impl Claims {
             expires_at: self.expires_at,
         })
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_nothing(actions: &u8) -> bool {
+    *actions == 0
 }
 
 fn claim(grant: &Grant) -> GrantClaim {
@@ -178,13 +188,16 @@ mod tests {
         scoped.threads.extend([exact.clone(), prefix.clone()]);
         scoped.sessions.push(prefix);
         scoped.snapshots = vec![exact];
+        scoped.tenant = Actions::READ;
         scoped
     }
 
     #[test]
     fn a_token_comes_back_as_it_was_made() {
         let secret = secret("acme");
-        for grants in [Scoped::default(), Scoped::of_subject("ann"), every_kind()] {
+        for grants in
+            [Scoped::default(), Scoped::of_subject("ann"), Scoped::reads_tenant(), every_kind()]
+        {
             let token = token("acme", grants);
             let text = seal(&token, &secret).unwrap();
             assert_eq!(kid(&text), Some(secret.kid.as_str()));

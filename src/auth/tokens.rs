@@ -5,13 +5,14 @@ use std::sync::Arc;
 use super::authenticator::{Authenticator, Identity};
 use super::signed_url::{self, SignedUrl};
 use super::token_text;
+use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::limits::LIMITS;
-use crate::domain::tenants::audit::{Act, ActKind, AuditStorage};
+use crate::domain::tenants::audit::{self, Act, ActKind, AuditStorage, EventCursor, EventQuery};
 use crate::domain::tokens::credential::{Revocation, SigningSecret};
 use crate::domain::tokens::storage::CredentialStorage;
 use crate::domain::tokens::token::{
-    self, Doomed, MintRequest, NarrowRequest, RevokedToken, Token, TokenId,
+    self, Doomed, LiveToken, MintRequest, NarrowRequest, RevokedToken, Token, TokenId,
 };
 use crate::domain::{Error, Result};
 
@@ -57,9 +58,42 @@ impl Tokens {
         let now = self.clock.now();
         let Identity { caller, pass } = identity;
         let minted = self.sign(token::mint(caller, pass, request, now)?, now).await?;
-        let token_id = minted.token.token_id.to_string();
-        self.audit.record_act(&Act::of(caller, ActKind::TokenMinted, token_id, now)).await?;
+        self.audit.record_act(&minted.token.minted_by(caller)).await?;
         Ok(minted)
+    }
+
+    /// The tokens of the tenant that keys, the command line and local programs made lately and that are still valid, newest first. Those
+    /// that were narrowed from them are in no table. A page may be short where the next one has more.
+    ///
+    /// # Errors
+    /// `NotGranted` without the whole tenant; a storage that cannot be read.
+    pub async fn list(
+        &self,
+        caller: &Caller,
+        limit: usize,
+        after: Option<EventCursor>,
+    ) -> Result<(Vec<LiveToken>, Option<EventCursor>)> {
+        caller.require_tenant_read()?;
+        let now = self.clock.now();
+        // Older ones have expired.
+        let since = Some(token::oldest_alive(now));
+        let act = Some(ActKind::TokenMinted);
+        let query = EventQuery { since, until: None, act, limit, after };
+        let page = audit::list(self.audit.as_ref(), &caller.tenant, query).await?;
+        let rotated_at = self.rotated_at(&caller.tenant, since).await?;
+        let mut tokens: Vec<LiveToken> = page.events.iter().filter_map(LiveToken::of).collect();
+        let is_let_in =
+            |it: &LiveToken| self.authenticator.lets_in(&caller.tenant, &it.minter, it.token_id);
+        tokens.retain(|it| now < it.expires_at && Some(it.minted_at) > rotated_at && is_let_in(it));
+        Ok((tokens, page.next))
+    }
+
+    /// When the tenant's tokens were all made void the last time.
+    async fn rotated_at(&self, tenant: &str, since: Option<Micros>) -> Result<Option<Micros>> {
+        let act = Some(ActKind::SecretsRotated);
+        let query = EventQuery { since, until: None, act, limit: 1, after: None };
+        let page = audit::list(self.audit.as_ref(), tenant, query).await?;
+        Ok(page.events.first().map(|it| it.at))
     }
 
     /// No round trip to the database, but one for the first token of a tenant in thirty days: what a token may do at most was
@@ -89,7 +123,7 @@ impl Tokens {
                 token::revoke(caller, pass, Doomed::Shown(&shown), now)?
             }
         };
-        let rows_max = match caller.require_whole_tenant() {
+        let rows_max = match caller.require_tenant_write() {
             Ok(()) => u64::MAX,
             Err(_) => LIMITS.token_revocations_max,
         };

@@ -1,6 +1,7 @@
 //! Runs the commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
 mod audit;
+mod console;
 mod descriptors;
 mod doctor;
 mod encryption;
@@ -59,6 +60,7 @@ pub fn run(config: Config) -> Result<ExitCode> {
             Command::Quotas(command) => quotas::run(command).await?,
             Command::Audit(command) => audit::run(command).await?,
             Command::Token(command) => token::run(command).await?,
+            Command::Console(command) => console::run(command).await?,
             Command::SqlRole(command) => sql_role::run(command).await?,
             Command::Erase(command) => erase::run(command).await?,
             Command::MasterKey(command) => encryption::run(command).await?,

@@ -1,6 +1,7 @@
 //! Implements `threadkeep token mint | revoke | rotate-secrets`, for operators with access to the database. Works with or without a server.
 
-use crate::auth::tokens::{mint_with, remember};
+use crate::auth::authenticator::Identity;
+use crate::auth::tokens::{Minted, mint_with, remember};
 use crate::config::{MintToken, ReportFormat, Token};
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
@@ -39,21 +40,34 @@ async fn mint(storage: &dyn Storage, command: &MintToken) -> Result<String> {
     let request = MintRequest {
         subject: command.subject.clone(),
         grants: grants.transpose()?,
+        read_only: command.read_only,
         ttl_seconds: command.ttl_seconds,
     };
-    let now = Clock::System.now();
-    let token = token::mint(&Caller::of_tenant(&command.tenant), &Pass::Operator, request, now)?;
-    tenants::require(storage, &command.tenant).await?;
-    let minted = mint_with(storage, token, now).await?;
-    let token_id = minted.token.token_id.to_string();
-    let act = Act::of_operator(&command.tenant, ActKind::TokenMinted, token_id, now);
-    storage.record_act(&act).await?;
+    let minted = mint_by_operator(storage, &command.tenant, request).await?;
     if command.format == ReportFormat::Json {
         let json = serde_json::to_string_pretty(&MintedToken::from(minted));
         return json.map(|it| it + "\n").map_err(|error| Error::Internal(error.to_string()));
     }
     eprintln!("{}, valid until {}", minted.token.token_id, rfc3339(minted.token.expires_at));
     Ok(format!("{}\n", minted.text))
+}
+
+/// A token that no key made: nothing ends it with a key.
+///
+/// # Errors
+/// As [`token::mint`]; `TenantMissing`; `TooLarge`; a database that cannot be written.
+pub(super) async fn mint_by_operator(
+    storage: &dyn Storage,
+    tenant: &str,
+    request: MintRequest,
+) -> Result<Minted> {
+    let now = Clock::System.now();
+    let Identity { caller, pass } = Identity::operator(tenant);
+    let token = token::mint(&caller, &pass, request, now)?;
+    tenants::require(storage, tenant).await?;
+    let minted = mint_with(storage, token, now).await?;
+    storage.record_act(&minted.token.minted_by(&caller)).await?;
+    Ok(minted)
 }
 
 async fn revoke(storage: &dyn Storage, tenant: &str, token_id: &str) -> Result<String> {

@@ -1,6 +1,7 @@
 //! Defines the settings of the commands that look after tenants: keys, tokens, quotas, the audit log, roles for SQL, erasure.
 
 use clap::{Args, Subcommand};
+use url::Url;
 
 use super::{Database, ReportFormat};
 
@@ -14,10 +15,16 @@ pub enum Keys {
         /// Subject the key speaks for; without one it has the whole tenant.
         #[arg(long)]
         subject: Option<String>,
+        /// What lists of keys call it: 1 to 100 bytes.
+        #[arg(long)]
+        name: Option<String>,
+        /// The key reads what it would otherwise change.
+        #[arg(long)]
+        read_only: bool,
         #[command(flatten)]
         database: Database,
     },
-    /// List a tenant's keys: id, subject, time of making, and of revocation.
+    /// List a tenant's keys: id, subject, time of making, and of revocation, how the text begins, name. `-` for none.
     List {
         #[arg(long)]
         tenant: String,
@@ -175,16 +182,52 @@ pub enum Token {
 }
 
 #[derive(Debug, Args)]
+pub struct Console {
+    #[arg(long)]
+    pub tenant: String,
+    /// Who opens the link reads the tenant and changes nothing.
+    #[arg(long)]
+    pub read_only: bool,
+    /// How long it lasts, up to `24h`: a number of `s`, `m` or `h`.
+    #[arg(long, default_value = "8h", value_parser = seconds)]
+    pub ttl: u64,
+    /// Where browsers reach the server.
+    #[arg(long, default_value = "http://127.0.0.1:7070", value_parser = origin)]
+    pub url: String,
+    #[command(flatten)]
+    pub database: Database,
+}
+
+/// A number of seconds, minutes or hours.
+fn seconds(text: &str) -> Result<u64, String> {
+    let units = [("s", 1), ("m", 60), ("h", 3_600)];
+    let found = units.iter().find_map(|(unit, length)| Some((text.strip_suffix(unit)?, *length)));
+    let seconds = found.and_then(|(count, length)| count.parse::<u64>().ok()?.checked_mul(length));
+    seconds.ok_or_else(|| "must be a number with s, m or h, such as 30m".to_owned())
+}
+
+/// An address that a link can begin with, without a slash at its end.
+fn origin(text: &str) -> Result<String, String> {
+    let url = Url::parse(text).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
+    let is_plain = url.is_some_and(|it| it.query().is_none() && it.fragment().is_none());
+    let address = is_plain.then(|| text.trim_end_matches('/').to_owned());
+    address.ok_or_else(|| "must be an address such as https://memory.example.com".to_owned())
+}
+
+#[derive(Debug, Args)]
 pub struct MintToken {
     #[arg(long)]
     pub tenant: String,
-    /// Subject the token speaks for. Needed without --grants.
+    /// Subject the token speaks for. Needed without --grants and --read-only.
     #[arg(long)]
     pub subject: Option<String>,
     /// What the token may do, as the API has it: `{"threads":[{"prefix":"acme:","actions":["read"]}]}`. Default: what
     /// the subject has.
     #[arg(long, value_name = "JSON")]
     pub grants: Option<String>,
+    /// Instead of --grants: what the subject has, to read; without a subject, everything of the tenant.
+    #[arg(long, conflicts_with = "grants")]
+    pub read_only: bool,
     /// Seconds until it expires, up to 86400. Default: 3600.
     #[arg(long)]
     pub ttl_seconds: Option<u64>,

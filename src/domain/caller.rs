@@ -39,15 +39,16 @@ pub enum Permission {
     /// Any valid key or token.
     Any,
     /// The whole tenant: administration.
-    Tenant,
+    Tenant(Action),
 }
 
 impl Permission {
-    /// As the API document shows it, such as `threads:read`.
+    /// As the API document shows it, such as `threads:read`; `tenant` is a key that writes all of it.
     pub fn name(self) -> String {
         let (noun, action) = match self {
             Self::Any => return "any".into(),
-            Self::Tenant => return "tenant".into(),
+            Self::Tenant(Action::Read) => return "tenant:read".into(),
+            Self::Tenant(_) => return "tenant".into(),
             Self::Threads(action) => ("threads", action),
             Self::Namespaces(action) => ("namespaces", action),
             Self::Sessions(action) => ("sessions", action),
@@ -72,30 +73,50 @@ impl Caller {
     /// # Errors
     /// `NotGranted` when the grants do not cover `permission` for anything, whatever the thing.
     pub fn require(&self, permission: Permission) -> Result<()> {
-        let Grants::Scoped(scoped) = &self.grants else {
+        let action = match permission {
+            Permission::Any => return Ok(()),
+            Permission::Tenant(action)
+            | Permission::Threads(action)
+            | Permission::Namespaces(action)
+            | Permission::Sessions(action)
+            | Permission::Snapshots(action) => action,
+        };
+        let Some(scoped) = self.limits_of(action) else {
             return Ok(());
         };
-        let any = |grants: &[Grant], action| grants.iter().any(|it| it.actions.allows(action));
+        let any = |grants: &[Grant]| grants.iter().any(|it| it.actions.allows(action));
         let covered = match permission {
             Permission::Any => true,
-            Permission::Tenant => false,
-            Permission::Threads(action) => any(&scoped.threads, action),
-            Permission::Sessions(action) => any(&scoped.sessions, action),
-            Permission::Snapshots(action) => any(&scoped.snapshots, action),
-            Permission::Namespaces(action) => {
+            Permission::Tenant(_) => false,
+            Permission::Threads(_) => any(&scoped.threads),
+            Permission::Sessions(_) => any(&scoped.sessions),
+            Permission::Snapshots(_) => any(&scoped.snapshots),
+            Permission::Namespaces(_) => {
                 scoped.namespaces.iter().any(|it| it.actions.allows(action))
             }
         };
         if covered { Ok(()) } else { Err(Error::NotGranted("no grant covers this call")) }
     }
 
+    /// What the grants allow to do with some thing of a kind, such as `Permission::Threads`.
+    pub fn capabilities(&self, of: fn(Action) -> Permission) -> Vec<Action> {
+        let all = [Action::Read, Action::Append, Action::Write];
+        all.into_iter().filter(|it| self.require(of(*it)).is_ok()).collect()
+    }
+
+    /// The grants that decide about an action. None: it is granted with everything of the tenant.
+    fn limits_of(&self, action: Action) -> Option<&Scoped> {
+        match &self.grants {
+            Grants::Tenant => None,
+            Grants::Scoped(scoped) => Some(&**scoped).filter(|it| !it.tenant.allows(action)),
+        }
+    }
+
     /// What the token alone says about a thread.
     pub fn thread_access(&self, thread: &str, action: Action) -> Access<'_> {
-        match &self.grants {
-            Grants::Tenant => Access::Granted,
-            Grants::Scoped(it) => {
-                grants::access(&it.threads, self.subject.as_deref(), thread, action)
-            }
+        match self.limits_of(action) {
+            None => Access::Granted,
+            Some(it) => grants::access(&it.threads, self.subject.as_deref(), thread, action),
         }
     }
 
@@ -121,9 +142,9 @@ impl Caller {
 
     /// All threads that this action reaches.
     pub fn reach_threads(&self, action: Action) -> Reach {
-        match &self.grants {
-            Grants::Tenant => Reach::everything(),
-            Grants::Scoped(it) => grants::reach(&it.threads, self.subject.as_deref(), action),
+        match self.limits_of(action) {
+            None => Reach::everything(),
+            Some(it) => grants::reach(&it.threads, self.subject.as_deref(), action),
         }
     }
 
@@ -141,9 +162,15 @@ impl Caller {
     }
 
     /// # Errors
-    /// `NotGranted` when the grants do not cover all of the tenant.
-    pub fn require_whole_tenant(&self) -> Result<()> {
-        self.require(Permission::Tenant)
+    /// `NotGranted` when the grants do not cover reading all of the tenant.
+    pub fn require_tenant_read(&self) -> Result<()> {
+        self.require(Permission::Tenant(Action::Read))
+    }
+
+    /// # Errors
+    /// `NotGranted` when the grants do not cover changing all of the tenant.
+    pub fn require_tenant_write(&self) -> Result<()> {
+        self.require(Permission::Tenant(Action::Write))
     }
 
     /// Whether reads of this thread may see it, if the owner is right; where false it looks absent.
@@ -153,9 +180,9 @@ impl Caller {
 
     /// What the token alone says about a session.
     pub fn session_access(&self, session: &SessionName, action: Action) -> Access<'_> {
-        match &self.grants {
-            Grants::Tenant => Access::Granted,
-            Grants::Scoped(it) => {
+        match self.limits_of(action) {
+            None => Access::Granted,
+            Some(it) => {
                 let name = session.grant_name();
                 grants::access(&it.sessions, self.subject.as_deref(), &name, action)
             }
@@ -195,9 +222,9 @@ impl Caller {
 
     /// All sessions that this action reaches.
     pub fn reach_sessions(&self, action: Action) -> Reach {
-        match &self.grants {
-            Grants::Tenant => Reach::everything(),
-            Grants::Scoped(it) => grants::reach(&it.sessions, self.subject.as_deref(), action),
+        match self.limits_of(action) {
+            None => Reach::everything(),
+            Some(it) => grants::reach(&it.sessions, self.subject.as_deref(), action),
         }
     }
 
@@ -215,11 +242,9 @@ impl Caller {
 
     /// What the token alone says about a snapshot.
     pub fn snapshot_access(&self, id: &str, action: Action) -> Access<'_> {
-        match &self.grants {
-            Grants::Tenant => Access::Granted,
-            Grants::Scoped(it) => {
-                grants::access(&it.snapshots, self.subject.as_deref(), id, action)
-            }
+        match self.limits_of(action) {
+            None => Access::Granted,
+            Some(it) => grants::access(&it.snapshots, self.subject.as_deref(), id, action),
         }
     }
 
@@ -234,16 +259,14 @@ impl Caller {
 
     /// Prefixes of the namespaces that this action reaches; None: all of the tenant.
     pub fn namespace_prefixes(&self, action: Action) -> Option<Vec<&[String]>> {
-        let Grants::Scoped(scoped) = &self.grants else {
-            return None;
-        };
+        let scoped = self.limits_of(action)?;
         let granted = scoped.namespaces.iter().filter(|it| it.actions.allows(action));
         Some(granted.map(|it| it.prefix.as_slice()).collect())
     }
 
     /// Whether the labels lie in a namespace that this action reaches.
     pub fn may_touch_namespace<S: AsRef<str>>(&self, labels: &[S], action: Action) -> bool {
-        let Grants::Scoped(scoped) = &self.grants else {
+        let Some(scoped) = self.limits_of(action) else {
             return true;
         };
         scoped.namespaces.iter().filter(|it| it.actions.allows(action)).any(|it| {

@@ -120,7 +120,7 @@ pub async fn import(
     (options, clock): (&ImportOptions, &Clock),
     progress: &mut (dyn FnMut(&Imported) + Send),
 ) -> Result<Imported> {
-    caller.require_whole_tenant()?;
+    caller.require_tenant_write()?;
     let ground = Ground { storage, caller, options, clock, now: clock.now() };
     let mut frames = FrameReader::begin(input, options.key.clone()).await?;
     let mut imported = Imported { dry_run: options.dry_run, ..Imported::default() };

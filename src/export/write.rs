@@ -99,7 +99,7 @@ async fn write(
     (output, key): (&mut dyn Output, Option<SigningKey>),
     (now, salvage): (Micros, Salvage<'_>),
 ) -> Result<Exported> {
-    caller.require_whole_tenant()?;
+    caller.require_tenant_read()?;
     let frames = FrameWriter::begin(output, key).await?;
     let (counts, waiting) = (Counts::default(), Waiting::default());
     let mut writer = Writer { storage, caller, now, frames, counts, waiting, salvage };

@@ -8,9 +8,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::request::call::{Answer, BodylessCall, Holder, Reply};
-use super::tokens::grants::GrantsBody;
+use super::tokens::grants::{ActionName, GrantsBody};
 use crate::app::App;
-use crate::domain::caller::Grants;
+use crate::domain::caller::{self, Grants, Permission};
 use crate::domain::label::{label, label_with_colons};
 use crate::domain::limits::{LIMITS, Limits};
 use crate::domain::time::rfc3339;
@@ -33,7 +33,8 @@ pub async fn limits(call: BodylessCall) -> Answer {
         "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
         "label_with_colons": "ann@acme~2etest",
         "credential": "tok_0b9df1c3a2e54d7c8f60718293a4b5c6", "expires_at": "2026-01-31T12:15:00.000000Z",
-        "grants": {"threads": [{"id": "ann-1", "actions": ["read", "append"]}]}
+        "grants": {"threads": [{"id": "ann-1", "actions": ["read", "append"]}]},
+        "capabilities": {"threads": ["read", "append"], "namespaces": [], "sessions": [], "snapshots": [], "tenant": []}
     }))),
 )]
 pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
@@ -42,6 +43,7 @@ pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
         Grants::Tenant => None,
         Grants::Scoped(scoped) => Some(GrantsBody::from(&**scoped)),
     };
+    let capabilities = CapabilitiesOut::of(&caller);
     call.reply.with(&Caller {
         tenant: caller.tenant,
         label: caller.subject.as_deref().map(label),
@@ -50,6 +52,7 @@ pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
         credential: caller.credential,
         expires_at: pass.expires_at().map(rfc3339),
         grants,
+        capabilities,
     })
 }
 
@@ -171,4 +174,34 @@ pub struct Caller {
     /// Absent where the whole tenant is granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     grants: Option<GrantsBody>,
+    capabilities: CapabilitiesOut,
+}
+
+/// What the caller may do with some thing of each kind. An operation whose `x-permission` is `threads:read` can succeed where `threads`
+/// has `read`; which things those are stands in `grants`.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Capabilities)]
+pub struct CapabilitiesOut {
+    threads: Vec<ActionName>,
+    namespaces: Vec<ActionName>,
+    sessions: Vec<ActionName>,
+    snapshots: Vec<ActionName>,
+    /// `read` for what needs `tenant:read`, `write` for what needs `tenant`.
+    tenant: Vec<ActionName>,
+}
+
+impl CapabilitiesOut {
+    fn of(caller: &caller::Caller) -> Self {
+        let names = |of| caller.capabilities(of).into_iter().map(ActionName::from).collect();
+        let mut tenant: Vec<ActionName> = names(Permission::Tenant);
+        // No operation only appends to a tenant.
+        tenant.retain(|it| *it != ActionName::Append);
+        Self {
+            threads: names(Permission::Threads),
+            namespaces: names(Permission::Namespaces),
+            sessions: names(Permission::Sessions),
+            snapshots: names(Permission::Snapshots),
+            tenant,
+        }
+    }
 }

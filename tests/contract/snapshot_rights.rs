@@ -31,6 +31,7 @@ fn eve() -> Caller {
         sessions: vec![exact(vault, Actions::WRITE), own()],
         snapshots: vec![shared, own()],
         namespaces: vec![below("vault", Actions::WRITE), below("mine", Actions::ALL)],
+        tenant: Actions::default(),
     };
     Caller { grants: Grants::Scoped(Arc::new(scoped)), ..granted_callers::subject("eve") }
 }

@@ -144,6 +144,7 @@ async fn a_subject_comes_with_its_label() {
     let answer = server.get_with("/v1/whoami", &[("x-api-key", &key)]).await.ok().json();
     let owned = json!([{"owned": true, "actions": ["read", "write"]}]);
     let namespaces = json!([{"prefix": ["ann@acme~2etest"], "actions": ["read", "write"]}]);
+    let all = json!(["read", "append", "write"]);
     assert_eq!(
         answer,
         json!({
@@ -152,6 +153,9 @@ async fn a_subject_comes_with_its_label() {
             "credential": "key_acme",
             "grants": {
                 "threads": owned, "sessions": owned, "snapshots": owned, "namespaces": namespaces
+            },
+            "capabilities": {
+                "threads": all, "namespaces": all, "sessions": all, "snapshots": all, "tenant": []
             }
         })
     );

@@ -117,11 +117,13 @@ async fn a_subject_of_an_issuer_has_what_is_its_own() {
     let found = whoami(&bench.server, &pair.token("ann@acme.test")).await.ok().json();
     let owned = json!([{"owned": true, "actions": ["read", "write"]}]);
     let own = json!([{"prefix": ["ann@acme~2etest"], "actions": ["read", "write"]}]);
+    let all = json!(["read", "append", "write"]);
     let expected = json!({
         "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
         "label_with_colons": "ann@acme~2etest",
         "credential": "issuer:login:ann@acme.test", "expires_at": "2023-11-15T22:13:20.000000Z",
-        "grants": {"threads": owned, "sessions": owned, "snapshots": owned, "namespaces": own}
+        "grants": {"threads": owned, "sessions": owned, "snapshots": owned, "namespaces": own},
+        "capabilities": {"threads": all, "namespaces": all, "sessions": all, "snapshots": all, "tenant": []}
     });
     assert_eq!(found, expected);
 }

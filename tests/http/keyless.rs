@@ -8,7 +8,13 @@ use crate::server::{JSON, Server};
 #[tokio::test]
 async fn local_programs_are_answered_as_the_default_tenant() {
     let server = Server::keyless().await;
-    let local = json!({"tenant": "default", "credential": "local"});
+    let all = json!(["read", "append", "write"]);
+    let local = json!({
+        "tenant": "default", "credential": "local",
+        "capabilities": {
+            "threads": all, "namespaces": all, "sessions": all, "snapshots": all, "tenant": ["read", "write"]
+        }
+    });
     assert_eq!(server.get("/v1/whoami").await.ok().json(), local);
     for host in ["localhost:7070", "[::1]:7070", "127.0.0.1:7070"] {
         server.get_with("/v1/whoami", &[("host", host)]).await.ok();

@@ -198,6 +198,12 @@ fn operations_parameters_bodies_and_answers_stay() {
     assert_eq!(other, [format!("{at} has another operationId")]);
     let permission = with(&|it| it["x-permission"] = json!("tenant"));
     assert_eq!(permission, [format!("{at} needs another permission")]);
+    let (mut whole, mut reads) = (before.clone(), before.clone());
+    for (api, name) in [(&mut whole, "tenant"), (&mut reads, "tenant:read")] {
+        api.pointer_mut(operation).unwrap()["x-permission"] = json!(name);
+    }
+    assert_eq!(breaks(&whole, &reads), [""; 0], "who had the tenant may read it");
+    assert_eq!(breaks(&reads, &whole), [format!("{at} needs another permission")]);
     assert_eq!(
         with(&|it| it["parameters"] = json!([])),
         [format!("{at} parameter \"dry\" is gone")]

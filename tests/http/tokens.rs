@@ -97,7 +97,11 @@ async fn a_token_is_made_and_says_who_it_is() {
         let expected = json!({
             "tenant": "acme", "subject": "ann@acme.test", "label": "ann@acme~2etest",
             "label_with_colons": "ann@acme~2etest",
-            "credential": id(&answer), "expires_at": end, "grants": grants
+            "credential": id(&answer), "expires_at": end, "grants": grants,
+            "capabilities": {
+                "threads": ["read", "append", "write"], "namespaces": ["read"], "sessions": ["append"],
+                "snapshots": ["read"], "tenant": []
+            }
         });
         assert_eq!(found.json(), expected);
     }

@@ -169,7 +169,7 @@ impl Snapshots {
         thread_id: &ThreadId,
         deadline: Micros,
     ) -> Result<bool> {
-        caller.require(Permission::Tenant)?;
+        caller.require_tenant_write()?;
         self.clock.require_before(deadline)?;
         let act = Act::of(caller, ActKind::LeaseBroken, thread_id.as_str(), self.clock.now());
         self.storage.break_lease(caller, thread_id, &act).await

@@ -111,7 +111,7 @@ impl Feeds {
     ) -> Result<Subscription> {
         let now = self.clock.now();
         let tenant = caller.tenant.clone();
-        let is_scoped = caller.require_whole_tenant().is_err();
+        let is_scoped = caller.require_tenant_write().is_err();
         let seat = Seat::take(self, tenant.clone(), is_scoped.then_some(holder))?;
         let end = self.storage.open_feed(&tenant, now).await?;
         let from = match after {

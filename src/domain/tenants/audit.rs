@@ -213,7 +213,7 @@ impl Audit {
     /// # Errors
     /// `NotGranted`; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, query: EventQuery) -> Result<EventPage> {
-        caller.require_whole_tenant()?;
+        caller.require_tenant_read()?;
         list(&*self.storage, &caller.tenant, query).await
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::audit::{Act, ActKind, AuditStorage};
-use crate::domain::caller::{Caller, Permission};
+use crate::domain::caller::Caller;
 use crate::domain::clock::Clock;
 use crate::domain::error::Result;
 use crate::domain::limits::LIMITS;
@@ -158,7 +158,7 @@ impl<'a> Erasure<'a> {
         caller: &'a Caller,
         subject: &'a str,
     ) -> Result<Self> {
-        caller.require(Permission::Tenant)?;
+        caller.require_tenant_write()?;
         names::check("subject", subject, LIMITS.thread_id_bytes_max, false)?;
         Ok(Self { storage, caller, subject, stage: Some(Stage::Keys), short_slices: 0 })
     }

@@ -166,7 +166,7 @@ impl Quotas {
     /// # Errors
     /// `NotGranted` without the whole tenant; a storage that cannot be read.
     pub async fn usage(&self, caller: &Caller) -> Result<(Measured, Quota)> {
-        caller.require_whole_tenant()?;
+        caller.require_tenant_read()?;
         let mut quota = self.set().get(&caller.tenant).copied().unwrap_or_default();
         quota.rates.per_tenant = quota.rates.per_tenant.or(self.defaults.per_tenant);
         quota.rates.per_token = quota.rates.per_token.or(self.defaults.per_token);

@@ -68,7 +68,7 @@ impl Policies {
         match thread_id {
             Some(thread_id) if !caller.may_read_thread(thread_id) => return Ok(None),
             Some(_) => {}
-            None => caller.require_whole_tenant()?,
+            None => caller.require_tenant_read()?,
         }
         self.storage.get_policy(caller, thread_id).await
     }
@@ -100,7 +100,7 @@ impl Policies {
         match &query.thread_id {
             Some(it) if !caller.may_read_thread(it) => return Ok(ReportPage::default()),
             Some(_) => {}
-            None => caller.require_whole_tenant()?,
+            None => caller.require_tenant_read()?,
         }
         let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
         let limit = query.limit.min(rows_max);
@@ -145,6 +145,6 @@ impl Policies {
 fn may_change(caller: &Caller, thread_id: Option<&ThreadId>) -> Result<()> {
     match thread_id {
         Some(thread_id) => caller.require_thread(thread_id, Action::Write),
-        None => caller.require_whole_tenant(),
+        None => caller.require_tenant_write(),
     }
 }

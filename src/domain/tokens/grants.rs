@@ -1,7 +1,7 @@
 //! Defines grants: the actions that a token may do with which things. Pure. Only this file compares a name with a grant.
 //!
 //! Threads, sessions and snapshots are granted by exact name, by prefix or as "owned"; namespaces by whole-label prefix. A prefix ends in
-//! `:` or `/`, so that `acme:` can never open `acme-corp`.
+//! `:` or `/`, so that `acme:` can never open `acme-corp`. A token may also have everything of its tenant.
 
 use std::ops::BitOr;
 use std::sync::Arc;
@@ -54,6 +54,8 @@ pub struct Scoped {
     pub namespaces: Vec<NamespaceGrant>,
     pub sessions: Vec<Grant>,
     pub snapshots: Vec<Grant>,
+    /// With everything of the tenant, its keys, usage and audit log too.
+    pub tenant: Actions,
 }
 
 /// Whether a thing that is named may be touched, as far as the token alone tells.
@@ -111,6 +113,12 @@ impl Actions {
     pub fn covers(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
+
+    /// Drops all but these, and says whether something is left.
+    fn keep(&mut self, these: Self) -> bool {
+        self.0 &= these.0;
+        !self.is_empty()
+    }
 }
 
 impl BitOr for Actions {
@@ -164,7 +172,35 @@ impl Scoped {
         let owned = || vec![Grant { selector: Selector::Owned, actions: Actions::ALL }];
         let below = |label| NamespaceGrant { prefix: vec![label], actions: Actions::ALL };
         let namespaces = labels(subject).into_iter().map(below).collect();
-        Self { threads: owned(), namespaces, sessions: owned(), snapshots: owned() }
+        Self {
+            threads: owned(),
+            namespaces,
+            sessions: owned(),
+            snapshots: owned(),
+            tenant: Actions::default(),
+        }
+    }
+
+    /// Everything of a tenant, to read.
+    pub fn reads_tenant() -> Self {
+        Self { tenant: Actions::READ, ..Self::default() }
+    }
+
+    /// The same things, to read.
+    #[must_use]
+    pub fn only_reading(mut self) -> Self {
+        let Self { threads, namespaces, sessions, snapshots, tenant } = &mut self;
+        for grants in [threads, sessions, snapshots] {
+            grants.retain_mut(|it| it.actions.keep(Actions::READ));
+        }
+        namespaces.retain_mut(|it| it.actions.keep(Actions::READ));
+        tenant.keep(Actions::READ);
+        self
+    }
+
+    /// Whether it allows to read something, and nothing else.
+    pub fn only_reads(&self) -> bool {
+        *self != Self::default() && *self == self.clone().only_reading()
     }
 
     /// The same grants, where those below one label of the subject hold below the other one, too: a token that was made before
@@ -190,8 +226,9 @@ impl Scoped {
 
     /// # Errors
     /// 422 naming the grant: a prefix with an open end, `owned` without a subject, namespaces outside the subject, labels
-    /// that the store refuses, too many grants, grants of nothing.
+    /// that the store refuses, too many grants, grants of nothing, the tenant with a subject.
     pub fn check(&self, subject: Option<&str>) -> Result<()> {
+        check_tenant(self.tenant, subject)?;
         for (field, grants) in self.kinds() {
             at_most(field, grants.len(), LIMITS.grants_max)?;
             for (at, grant) in grants.iter().enumerate() {
@@ -219,20 +256,21 @@ impl Scoped {
 
     /// Whether nothing in `narrower` goes beyond this, for the same subject.
     pub fn covers(&self, narrower: &Self) -> bool {
+        let whole = |wanted: Actions| self.tenant.covers(wanted);
         let covered = |own: &[Grant], wanted: &[Grant]| {
-            wanted.iter().all(|it| {
+            wanted.iter().filter(|it| !whole(it.actions)).all(|it| {
                 own.iter()
                     .any(|own| own.actions.covers(it.actions) && own.selector.covers(&it.selector))
             })
         };
         let pairs = self.kinds().into_iter().zip(narrower.kinds());
         let things = pairs.into_iter().all(|((_, own), (_, wanted))| covered(own, wanted));
-        let namespaces = narrower.namespaces.iter().all(|it| {
+        let namespaces = narrower.namespaces.iter().filter(|it| !whole(it.actions)).all(|it| {
             self.namespaces
                 .iter()
                 .any(|own| own.actions.covers(it.actions) && it.prefix.starts_with(&own.prefix))
         });
-        things && namespaces
+        whole(narrower.tenant) && things && namespaces
     }
 
     fn kinds(&self) -> [(&'static str, &[Grant]); 3] {
@@ -284,6 +322,15 @@ impl Reach {
     }
 }
 
+fn check_tenant(actions: Actions, subject: Option<&str>) -> Result<()> {
+    let field = "grants.tenant";
+    if subject.is_some() && !actions.is_empty() {
+        let detail = format!("{field}: a token with a subject does not have the tenant");
+        return Err(Error::invalid(field, detail));
+    }
+    Ok(())
+}
+
 fn check_actions(field: &str, actions: Actions) -> Result<()> {
     if actions.is_empty() {
         return Err(Error::invalid(field, format!("{field}: a grant must allow something")));
@@ -302,96 +349,4 @@ fn check_labels(field: &str, labels: &[String]) -> Result<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn prefix(text: &str) -> Grant {
-        Grant { selector: Selector::Prefix(text.into()), actions: Actions::ALL }
-    }
-
-    fn exact(text: &str, actions: Actions) -> Grant {
-        Grant { selector: Selector::Exact(text.into()), actions }
-    }
-
-    #[test]
-    fn a_prefix_opens_what_is_below_it_and_no_neighbour() {
-        let grants = [prefix("acme:")];
-        for (name, expected) in [
-            ("acme:1", Access::Granted),
-            ("acme:", Access::Granted),
-            ("acme", Access::Denied),
-            ("acme-corp", Access::Denied),
-            ("acme-corp:1", Access::Denied),
-            ("ACME:1", Access::Denied),
-        ] {
-            assert_eq!(access(&grants, None, name, Action::Read), expected, "{name}");
-        }
-        for open in ["acme", "a%", "", "acme: "] {
-            let scoped = Scoped { threads: vec![prefix(open)], ..Scoped::default() };
-            assert!(scoped.check(None).is_err(), "{open:?}");
-        }
-    }
-
-    #[test]
-    fn write_covers_append_and_never_read() {
-        let grants = [exact("t", Actions::WRITE), exact("log", Actions::APPEND)];
-        let may = |name, action| access(&grants, None, name, action) == Access::Granted;
-        assert!(may("t", Action::Append) && may("t", Action::Write) && !may("t", Action::Read));
-        assert!(
-            may("log", Action::Append) && !may("log", Action::Write) && !may("log", Action::Read)
-        );
-    }
-
-    #[test]
-    fn owned_asks_for_the_owner_unless_the_name_is_granted() {
-        let mine = Scoped::of_subject("ann").threads;
-        assert_eq!(access(&mine, Some("ann"), "t", Action::Read), Access::IfOwnedBy("ann"));
-        let both = [mine[0].clone(), exact("t", Actions::READ)];
-        assert_eq!(access(&both, Some("ann"), "t", Action::Read), Access::Granted);
-        assert_eq!(access(&both, Some("ann"), "t", Action::Write), Access::IfOwnedBy("ann"));
-        let reached = reach(&both, Some("ann"), Action::Read);
-        assert_eq!(
-            (reached.owner.as_deref(), &reached.exact[..]),
-            (Some("ann"), &["t".to_owned()][..])
-        );
-    }
-
-    #[test]
-    fn narrower_is_covered_and_nothing_else() {
-        let wide = Scoped { threads: vec![prefix("a:")], ..Scoped::of_subject("ann") };
-        let of = |threads| Scoped { threads, ..Scoped::default() };
-        assert!(wide.covers(&of(vec![exact("a:1", Actions::READ)])));
-        assert!(wide.covers(&of(vec![prefix("a:b/")])));
-        assert!(!wide.covers(&of(vec![prefix("b:")])));
-        assert!(
-            !wide.covers(&of(vec![Grant { selector: Selector::Owned, actions: Actions::ALL }]))
-        );
-        let read_only = of(vec![Grant { actions: Actions::READ, ..prefix("a:") }]);
-        assert!(wide.covers(&read_only) && !read_only.covers(&wide));
-        let below = |labels: &[&str]| Scoped {
-            namespaces: vec![NamespaceGrant {
-                prefix: labels.iter().map(|it| (*it).into()).collect(),
-                actions: Actions::READ,
-            }],
-            ..Scoped::default()
-        };
-        assert!(wide.covers(&below(&["ann", "notes"])));
-        assert!(!wide.covers(&below(&["anna"])) && !wide.covers(&below(&[])));
-    }
-
-    #[test]
-    fn namespaces_stay_below_the_subject() {
-        let with = |labels: &[&str]| Scoped {
-            namespaces: vec![NamespaceGrant {
-                prefix: labels.iter().map(|it| (*it).into()).collect(),
-                actions: Actions::ALL,
-            }],
-            ..Scoped::default()
-        };
-        assert!(with(&["ann~2eb", "x"]).check(Some("ann.b")).is_ok());
-        assert!(with(&["bob"]).check(Some("ann")).is_err());
-        assert!(with(&[]).check(Some("ann")).is_err());
-        assert!(with(&[]).check(None).is_ok());
-        assert!(with(&["a.b"]).check(None).is_err() && with(&[""]).check(None).is_err());
-    }
-}
+mod tests;

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::grants::Scoped;
 use crate::domain::caller::{Caller, Grants, check_subject};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
+use crate::domain::tenants::audit::{Act, ActKind, Event};
+use crate::domain::time::{parse_rfc3339, rfc3339};
 
 /// What a token says. Whoever can read it can read this; nobody can change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,12 +50,34 @@ pub enum Pass {
     },
 }
 
+/// What the audit log tells of a token that was minted. The token itself is stored nowhere.
+#[derive(Serialize, Deserialize)]
+struct MintedDetails {
+    expires_at: String,
+    read_only: bool,
+}
+
+/// A token that somebody may still hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveToken {
+    pub token_id: TokenId,
+    /// What it was made with; see [`Pass::minter`].
+    pub minter: String,
+    pub minted_at: Micros,
+    /// The first moment at which it is not valid any more.
+    pub expires_at: Micros,
+    /// None: the token is from before this was kept.
+    pub read_only: Option<bool>,
+}
+
 /// A token to make.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MintRequest {
     pub subject: Option<String>,
     /// None: what the subject has.
     pub grants: Option<Scoped>,
+    /// Instead of grants: what the subject has, or without one the whole tenant, to read.
+    pub read_only: bool,
     pub ttl_seconds: Option<u64>,
 }
 
@@ -116,8 +142,33 @@ impl Token {
         self.ancestors.iter().chain([&self.token_id])
     }
 
+    /// The act of minting it.
+    pub fn minted_by(&self, caller: &Caller) -> Act {
+        let (expires_at, read_only) = (rfc3339(self.expires_at), self.grants.only_reads());
+        let details = MintedDetails { expires_at, read_only };
+        let token_id = self.token_id.to_string();
+        Act::of(caller, ActKind::TokenMinted, token_id, self.issued_at).with(&details)
+    }
+
     pub fn is_expired(&self, now: Micros) -> bool {
         now >= self.expires_at
+    }
+}
+
+impl LiveToken {
+    /// What an event of the audit log says. None for one that is not of a token.
+    pub fn of(event: &Event) -> Option<Self> {
+        let token_id = TokenId::parse("token_id", &event.object).ok()?;
+        let details = serde_json::from_str::<MintedDetails>(&event.details).ok();
+        let end = details.as_ref().and_then(|it| parse_rfc3339("details", &it.expires_at).ok());
+        let latest = event.at + seconds(LIMITS.token_ttl_seconds_max);
+        Some(Self {
+            token_id,
+            minter: event.actor.clone(),
+            minted_at: event.at,
+            expires_at: end.unwrap_or(latest),
+            read_only: details.map(|it| it.read_only),
+        })
     }
 }
 
@@ -171,11 +222,17 @@ pub fn mint(caller: &Caller, pass: &Pass, request: MintRequest, now: Micros) -> 
         return Err(Error::NotGranted("a key with a subject makes tokens for this subject only"));
     }
     let subject = request.subject.or_else(|| caller.subject.clone());
-    let grants = match (request.grants, &subject) {
-        (Some(grants), _) => grants,
-        (None, Some(subject)) => Scoped::of_subject(subject),
-        (None, None) => {
-            let detail = "a token needs a subject, or grants, or both: a key of the whole tenant is no token";
+    let grants = match (request.grants, &subject, request.read_only) {
+        (Some(_), _, true) => {
+            let detail = "read_only: stands for grants; send one of the two";
+            return Err(Error::invalid("read_only", detail));
+        }
+        (Some(grants), _, false) => grants,
+        (None, Some(subject), true) => Scoped::of_subject(subject).only_reading(),
+        (None, Some(subject), false) => Scoped::of_subject(subject),
+        (None, None, true) => Scoped::reads_tenant(),
+        (None, None, false) => {
+            let detail = "a token needs a subject, grants or read_only: a key of the whole tenant is no token";
             return Err(Error::invalid("grants", detail));
         }
     };
@@ -217,7 +274,7 @@ pub fn revoke(
     doomed: Doomed<'_>,
     now: Micros,
 ) -> Result<RevokedToken> {
-    let whole = caller.require_whole_tenant();
+    let whole = caller.require_tenant_write();
     let (token_id, expires_at, chain) = match (doomed, pass) {
         (Doomed::Own, Pass::Token(own)) => (own.token_id, own.expires_at, Some(own.first())),
         (Doomed::Own, _) => {
@@ -247,7 +304,7 @@ pub fn revoke(
             (token.token_id, token.expires_at, Some(token.first()))
         }
     };
-    let chain = chain.filter(|_| caller.require_whole_tenant().is_err());
+    let chain = chain.filter(|_| caller.require_tenant_write().is_err());
     Ok(RevokedToken { token_id, expires_at, chain })
 }
 
@@ -288,12 +345,13 @@ fn within(caller: &Caller, subject: Option<&str>, wanted: Scoped) -> Result<Arc<
     let Grants::Scoped(own) = &caller.grants else {
         return Ok(Arc::new(wanted));
     };
-    let Scoped { threads, namespaces, sessions, snapshots } = wanted.clone();
+    let Scoped { threads, namespaces, sessions, snapshots, tenant } = wanted.clone();
     let parts = [
         ("grants.threads goes beyond yours", Scoped { threads, ..Scoped::default() }),
         ("grants.namespaces goes beyond yours", Scoped { namespaces, ..Scoped::default() }),
         ("grants.sessions goes beyond yours", Scoped { sessions, ..Scoped::default() }),
         ("grants.snapshots goes beyond yours", Scoped { snapshots, ..Scoped::default() }),
+        ("grants.tenant goes beyond yours", Scoped { tenant, ..Scoped::default() }),
     ];
     match parts.iter().find(|(_, part)| !own.covers(part)) {
         Some((detail, _)) => Err(Error::NotGranted(detail)),
@@ -319,6 +377,11 @@ fn lifetime(pass: &Pass, ttl: Option<u64>, now: Micros) -> Result<(Micros, Micro
         return Err(Error::out_of_range(field, detail, left));
     }
     Ok((now, now + seconds(ttl)))
+}
+
+/// When a token was minted at the earliest that has not expired.
+pub fn oldest_alive(now: Micros) -> Micros {
+    now - seconds(LIMITS.token_ttl_seconds_max)
 }
 
 /// Of a number within the limits.

@@ -184,7 +184,7 @@ fn presented<'a>(headers: &'a HeaderMap, app: &App) -> Option<&'a str> {
         return presented_key(headers);
     }
     let key = presented_key(headers).filter(|it| !it.is_empty())?;
-    let is_ours = key.starts_with("tk_") || key.starts_with("tks_") || is_jwt(key);
+    let is_ours = ["tk_", "tkr_", "tks_"].iter().any(|it| key.starts_with(it)) || is_jwt(key);
     (is_ours || !app.authenticator.is_keyless()).then_some(key)
 }
 

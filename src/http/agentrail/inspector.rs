@@ -27,7 +27,6 @@ use crate::domain::sessions::loading::{Load, Loaded};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::ListSessions;
 use crate::domain::time::rfc3339;
-use crate::domain::tokens::grants::Actions;
 use crate::domain::{Error, Result};
 use crate::http::request::call::{Reply, identify_as, presented_key};
 use crate::http::request::problem::Problem;
@@ -74,11 +73,7 @@ async fn watcher(parts: &mut Parts, app: &Arc<App>) -> Result<Watcher, Problem> 
 
 /// Addresses end up in histories: what is in one must not be able to change anything.
 fn only_reads(caller: &Caller) -> bool {
-    let Grants::Scoped(scoped) = &caller.grants else { return false };
-    let things = [&scoped.threads, &scoped.sessions, &scoped.snapshots];
-    let actions = things.into_iter().flatten().map(|it| it.actions);
-    let namespaces = scoped.namespaces.iter().map(|it| it.actions);
-    actions.chain(namespaces).all(|it| it == Actions::READ)
+    matches!(&caller.grants, Grants::Scoped(scoped) if scoped.only_reads())
 }
 
 impl Watcher {

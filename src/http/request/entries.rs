@@ -54,6 +54,7 @@ const FIELDS: &[(&str, u64)] = &{
         ("status", STATUSES_MAX),
         ("include", INCLUDED_MAX),
         ("subjects", L.snapshot_threads_max),
+        ("tenant", L.grants_max),
         ("suffix", L.namespace_labels_max),
         ("text_fields", L.text_fields_max),
         ("thread_ids", L.ids_per_request_max),
@@ -94,6 +95,7 @@ pub fn of(owner: &str, field: &'static str, lists: u32) -> Counted {
         ("GrantsBody", "namespaces") => "grants.namespaces",
         ("GrantsBody", "sessions") => "grants.sessions",
         ("GrantsBody", "snapshots") => "grants.snapshots",
+        ("GrantsBody", "tenant") => "grants.tenant",
         (_, "") => "body",
         _ => field,
     };

@@ -25,7 +25,7 @@ const EVENT_ID_BYTES_MAX: u64 = 64;
 /// List the audit log
 ///
 /// Newest first: administrative acts one by one, and refusals (`refused`), one event per minute, credential, code and
-/// route with the `count` of requests. Ids, never values. For keys of the whole tenant.
+/// route with the `count` of requests. Ids, never values. For credentials that read the whole tenant.
 #[utoipa::path(
     get, path = "/v1/audit", operation_id = "list_audit_events", tag = "administration",
     params(AuditParams),

@@ -13,7 +13,7 @@ use crate::http::request::call::{Answer, BodylessCall};
 
 /// Get usage and quota
 ///
-/// What the tenant has, at most 10 seconds ago, and what it may have. For keys of the whole tenant.
+/// What the tenant has, at most 10 seconds ago, and what it may have. For credentials that read the whole tenant.
 #[utoipa::path(
     get, path = "/v1/usage", operation_id = "get_usage", tag = "administration",
     responses((status = 200, description = "Usage and quota", body = UsageOut, example = json!({

@@ -20,6 +20,9 @@ pub struct GrantsBody {
     sessions: Option<Vec<GrantBody>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     snapshots: Option<Vec<GrantBody>>,
+    /// With everything of the tenant, its keys, usage and audit log too. Of a token without a subject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tenant: Option<Vec<ActionName>>,
 }
 
 /// Things by name. Exactly one of `id`, `prefix` and `owned`.
@@ -67,6 +70,16 @@ impl Serialize for ActionName {
     }
 }
 
+impl From<Action> for ActionName {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Read => Self::Read,
+            Action::Append => Self::Append,
+            Action::Write => Self::Write,
+        }
+    }
+}
+
 /// Grants as the command line takes them.
 ///
 /// # Errors
@@ -90,12 +103,14 @@ impl GrantsBody {
             let actions = actions(&format!("grants.namespaces[{at}]"), &it.actions)?;
             Ok(NamespaceGrant { prefix: it.prefix, actions })
         };
+        let tenant = self.tenant.map(|it| actions("grants.tenant", &it));
         let namespaces = self.namespaces.unwrap_or_default().into_iter().enumerate();
         Ok(Scoped {
             threads: all("grants.threads", self.threads)?,
             namespaces: namespaces.map(namespace).collect::<Result<_>>()?,
             sessions: all("grants.sessions", self.sessions)?,
             snapshots: all("grants.snapshots", self.snapshots)?,
+            tenant: tenant.transpose()?.unwrap_or_default(),
         })
     }
 }
@@ -137,7 +152,7 @@ fn actions(field: &str, names: &[ActionName]) -> Result<Actions> {
 
 impl From<&Scoped> for GrantsBody {
     fn from(scoped: &Scoped) -> Self {
-        let Scoped { threads, namespaces, sessions, snapshots } = scoped;
+        let Scoped { threads, namespaces, sessions, snapshots, tenant } = scoped;
         let some = |grants: &[Grant]| {
             let bodies: Vec<GrantBody> = grants.iter().map(GrantBody::from).collect();
             (!bodies.is_empty()).then_some(bodies)
@@ -152,6 +167,7 @@ impl From<&Scoped> for GrantsBody {
             namespaces: (!namespaces.is_empty()).then_some(namespaces),
             sessions: some(sessions),
             snapshots: some(snapshots),
+            tenant: (!tenant.is_empty()).then(|| names(*tenant)),
         }
     }
 }

@@ -20,7 +20,8 @@ use crate::http::request::exact::Text;
 ///
 /// Only for keys; tokens narrow themselves. A key of the whole tenant makes tokens for any subject, or without one; a key
 /// with a subject for this subject and within its own grants. Without `grants`, the token has what the subject has: its own
-/// threads, sessions and snapshots, and the namespaces under its label. The text is answered once and kept nowhere. A retry
+/// threads, sessions and snapshots, and the namespaces under its label. With `read_only` it reads this and changes nothing;
+/// without a subject it reads everything of the tenant. The text is answered once and kept nowhere. A retry
 /// makes another token; the first one expires unused, so this call takes no Idempotency-Key.
 #[utoipa::path(
     post, path = "/v1/tokens", operation_id = "mint_token", tag = "tokens",
@@ -112,8 +113,11 @@ pub struct RevokedOut {
 pub struct MintBody {
     /// For whom the token speaks. Of a key with a subject: this one, also when it is absent.
     subject: Option<Text>,
-    /// Needed where there is no subject.
+    /// Needed where there is no subject and no `read_only`.
     grants: Option<GrantsBody>,
+    /// Instead of grants: what the subject has, to read; without a subject, the whole tenant.
+    #[serde(default)]
+    read_only: bool,
     /// 1-86,400; an hour when absent.
     ttl_seconds: Option<u64>,
 }
@@ -159,7 +163,8 @@ impl Input for Mint {
     fn from_wire(wire: MintBody, _: &Received) -> Result<Self> {
         let grants = wire.grants.map(GrantsBody::into_domain).transpose()?;
         let subject = wire.subject.map(|it| it.0);
-        Ok(Self(MintRequest { subject, grants, ttl_seconds: wire.ttl_seconds }))
+        let (read_only, ttl_seconds) = (wire.read_only, wire.ttl_seconds);
+        Ok(Self(MintRequest { subject, grants, read_only, ttl_seconds }))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Serves the calls on tokens, and has the wire form of grants.
+//! Serves the calls on keys and tokens, and has the wire form of grants.
 
 pub mod grants;
 pub(super) mod handlers;
+pub(super) mod listing;

@@ -97,6 +97,85 @@ fn what_cannot_be_granted_is_refused_with_its_field() {
     assert_eq!(refused(request).unwrap().expires_at, NOW + 86_400 * SECOND);
 }
 
+fn read_only() -> MintRequest {
+    MintRequest { read_only: true, ..MintRequest::default() }
+}
+
+#[test]
+fn a_token_that_only_reads_has_the_tenant_or_what_the_subject_has() {
+    assert_eq!(*made(&tenant(), read_only()).grants, Scoped::reads_tenant());
+    let of_ann = MintRequest { read_only: true, ..for_subject("ann") };
+    let own = Scoped::of_subject("ann").only_reading();
+    assert_eq!(*made(&tenant(), of_ann).grants, own);
+    assert_eq!(*made(&of_subject("ann"), read_only()).grants, own);
+    let both = MintRequest { grants: Some(exact("t")), ..read_only() };
+    assert_field(mint(&tenant().0, &tenant().1, both, NOW), "read_only");
+    let grants = Some(Scoped::reads_tenant());
+    let foreign = MintRequest { grants, ..for_subject("ann") };
+    assert_field(mint(&tenant().0, &tenant().1, foreign, NOW), "grants.tenant");
+}
+
+#[test]
+fn what_only_reads_the_tenant_narrows_to_reading_and_to_nothing_else() {
+    let (caller, pass) = holder(made(&tenant(), read_only()));
+    let narrowed =
+        |grants| narrow(&caller, &pass, NarrowRequest { grants, ttl_seconds: None }, NOW);
+    assert_eq!(*narrowed(None).unwrap().grants, Scoped::reads_tenant());
+    let reads = threads(Selector::Prefix("a:".into()), Actions::READ);
+    assert_eq!(*narrowed(Some(reads.clone())).unwrap().grants, reads);
+    for more in [Actions::APPEND, Actions::WRITE, Actions::ALL] {
+        let wider = threads(Selector::Exact("t".into()), more);
+        let below = NamespaceGrant { prefix: vec![], actions: more };
+        let items = Scoped { namespaces: vec![below], ..Scoped::default() };
+        let whole = Scoped { tenant: more, ..Scoped::default() };
+        for grants in [wider, items, whole] {
+            assert!(matches!(narrowed(Some(grants)), Err(Error::NotGranted(_))));
+        }
+    }
+    assert!(matches!(
+        revoke(&caller, &pass, Doomed::ById(TokenId::random()), NOW),
+        Err(Error::NotGranted(_))
+    ));
+    // A part of what it reads does not lead back to all of it.
+    let part = narrowed(Some(reads)).unwrap();
+    let (caller, pass) = holder(part);
+    let grants = Some(Scoped::reads_tenant());
+    let back = narrow(&caller, &pass, NarrowRequest { grants, ttl_seconds: None }, NOW);
+    assert!(matches!(back, Err(Error::NotGranted(_))));
+}
+
+#[test]
+fn a_key_that_only_reads_makes_tokens_that_only_read() {
+    let grants = Grants::Scoped(Arc::new(Scoped::reads_tenant()));
+    let key = (Caller { grants, ..Caller::of_tenant("acme") }, Pass::Key("key_3".into()));
+    assert_eq!(*made(&key, read_only()).grants, Scoped::reads_tenant());
+    made(&key, MintRequest { read_only: true, ..for_subject("ann") });
+    let refused = |request| matches!(mint(&key.0, &key.1, request, NOW), Err(Error::NotGranted(_)));
+    assert!(refused(for_subject("ann")));
+    assert!(refused(MintRequest { grants: Some(exact("t")), ..MintRequest::default() }));
+}
+
+#[test]
+fn the_log_of_a_minted_token_tells_its_end() {
+    let (caller, pass) = tenant();
+    let token = made(&(caller.clone(), pass), read_only());
+    let Act { at, actor, object, details, kind, .. } = token.minted_by(&caller);
+    let act = kind.name().to_owned();
+    let mut event = Event { event_id: "e".into(), at, actor, act, object, details, count: 1 };
+    let expected = LiveToken {
+        token_id: token.token_id,
+        minter: "local".into(),
+        minted_at: NOW,
+        expires_at: token.expires_at,
+        read_only: Some(true),
+    };
+    assert_eq!(LiveToken::of(&event), Some(expected));
+    // As earlier versions wrote it: the end is the latest that it can have.
+    event.details = "{}".into();
+    let known = LiveToken::of(&event).unwrap();
+    assert_eq!((known.expires_at, known.read_only), (NOW + 86_400 * SECOND, None));
+}
+
 #[test]
 fn a_key_with_a_subject_stays_within_it() {
     let ann = of_subject("ann");
@@ -231,7 +310,8 @@ fn own() -> impl Strategy<Value = Scoped> {
     });
     let namespaces = prop::collection::vec(namespace, 0..3);
     (kind(), namespaces, kind(), kind()).prop_map(|(threads, namespaces, sessions, snapshots)| {
-        Scoped { threads, namespaces, sessions, snapshots }
+        let tenant = Actions::default();
+        Scoped { threads, namespaces, sessions, snapshots, tenant }
     })
 }
 
@@ -265,6 +345,7 @@ fn near(own: Scoped) -> impl Strategy<Value = Scoped> {
             namespaces,
             sessions,
             snapshots,
+            tenant: Actions::default(),
         },
     )
 }
