@@ -19,6 +19,7 @@ pub use self::readiness::Readiness;
 pub use self::settings::{AgentServer, Browsers, DifferenceMemory, Facts, Outside, Settings};
 use self::values::Values;
 use crate::auth::authenticator::Authenticator;
+use crate::auth::keys::Keys;
 use crate::auth::tokens::Tokens;
 use crate::decode::run_state::READ_STATE;
 use crate::domain::Result;
@@ -91,6 +92,7 @@ pub struct App {
     pub feeds: Arc<Feeds>,
     pub streams: Arc<OpenStreams>,
     pub tokens: Tokens,
+    pub keys: Keys,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
     /// Whether writes fail for a reason of the whole database.
@@ -206,6 +208,7 @@ impl App {
             refusals,
             policies: Policies::new(of_noun(), time(), wake),
             tokens: Tokens::new(credentials, acts, Arc::clone(&authenticator), time()),
+            keys: Keys::new(of_noun(), Arc::clone(&authenticator), time()),
             storage,
             writes,
             authenticator,

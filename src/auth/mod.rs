@@ -7,6 +7,7 @@ mod holder;
 pub mod issuers;
 mod jwks;
 mod jwt;
+pub mod keys;
 mod lookups;
 pub mod loopback;
 pub mod scram;

@@ -1,15 +1,14 @@
-//! Implements `threadkeep keys create | list | revoke`. Only this file ever shows a key's text: on standard output, with nothing else.
+//! Implements `threadkeep keys create | list | revoke`. Shows a key's text on standard output, with nothing else.
 
-use crate::auth::authenticator::{KEYLESS_TENANT, POLL_EVERY};
-use crate::auth::secret::Secret;
+use crate::auth::authenticator::{Identity, KEYLESS_TENANT, POLL_EVERY};
+use crate::auth::keys;
 use crate::config::Keys;
-use crate::domain::caller::{check_subject, check_tenant};
-use crate::domain::clock::{Clock, random_hex};
+use crate::domain::Result;
+use crate::domain::caller::check_tenant;
+use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
-use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::time::rfc3339;
-use crate::domain::tokens::key::Key;
-use crate::domain::{Error, Result};
+use crate::domain::tokens::key::{CreateKey, Key, KeyQuery, RevokeKey};
 
 use super::opening::{open_existing, open_or_make};
 use super::{print, tenants};
@@ -30,8 +29,10 @@ pub(super) async fn run(command: Keys) -> Result<()> {
 
 async fn carry_out(storage: &dyn Storage, command: &Keys) -> Result<String> {
     match command {
-        Keys::Create { tenant, subject, .. } => {
-            let made = create(storage, tenant, subject.as_deref());
+        Keys::Create { tenant, subject, name, read_only, .. } => {
+            let (name, subject) = (name.clone(), subject.clone());
+            let request = CreateKey { name, subject, read_only: *read_only };
+            let made = create(storage, tenant, request);
             tenants::telling_new(storage, tenant, made).await
         }
         Keys::List { tenant, .. } => {
@@ -45,24 +46,15 @@ async fn carry_out(storage: &dyn Storage, command: &Keys) -> Result<String> {
     }
 }
 
-async fn create(storage: &dyn Storage, tenant: &str, subject: Option<&str>) -> Result<String> {
-    check_subject("--subject", subject)?;
-    let secret = Secret::random();
-    let key = Key {
-        key_id: format!("key_{}", random_hex()),
-        tenant: tenant.to_owned(),
-        subject: subject.map(str::to_owned),
-        hash: secret.hash(),
-        created_at: Clock::System.now(),
-        revoked_at: None,
-    };
+async fn create(storage: &dyn Storage, tenant: &str, request: CreateKey) -> Result<String> {
     let is_first = storage.load_credentials().await?.keys.is_empty();
-    let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, key.created_at);
-    storage.create_key(&key, &act).await?;
+    let subject = request.subject.clone();
+    let operator = Identity::operator(tenant);
+    let created = keys::create(storage, &operator, request, Clock::System.now()).await?;
     if is_first {
-        eprint!("{}", about_the_first(tenant, subject));
+        eprint!("{}", about_the_first(tenant, subject.as_deref()));
     }
-    Ok(format!("{}\n", secret.text()))
+    Ok(format!("{}\n", created.secret.text()))
 }
 
 /// What becomes of those who came without a key, and of what they kept.
@@ -82,21 +74,23 @@ fn about_the_first(tenant: &str, subject: Option<&str>) -> String {
 }
 
 async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
-    let keys = storage.list_keys(tenant).await?;
+    let keys = storage.list_keys(tenant, &KeyQuery::ALL).await?;
     let line = |key: &Key| {
-        let subject = key.subject.as_deref().unwrap_or("-");
-        let revoked = key.revoked_at.map_or_else(|| "active".into(), rfc3339);
-        format!("{}\t{subject}\t{}\t{revoked}\n", key.key_id, rfc3339(key.created_at))
+        let told = |text: &Option<String>| text.as_deref().unwrap_or("-").to_owned();
+        let (subject, revoked) = (told(&key.subject), key.revoked_at.map(rfc3339));
+        let revoked = revoked.unwrap_or_else(|| "active".into());
+        let (prefix, name) = (told(&key.shown.prefix), told(&key.shown.name));
+        let created = rfc3339(key.created_at);
+        format!("{}\t{subject}\t{created}\t{revoked}\t{prefix}\t{name}\n", key.key_id)
     };
     Ok(keys.iter().map(line).collect())
 }
 
 async fn revoke(storage: &dyn Storage, tenant: &str, key_id: &str) -> Result<String> {
-    let act = Act::of_operator(tenant, ActKind::KeyRevoked, key_id, Clock::System.now());
-    if storage.revoke_key(tenant, key_id, &act).await? {
-        return Ok(format!("revoked {key_id}\n"));
-    }
-    Err(Error::NotFound("an active key of this tenant with this id was"))
+    let request = RevokeKey { key_id: key_id.to_owned(), own: false };
+    let operator = Identity::operator(tenant);
+    keys::revoke(storage, &operator, &request, Clock::System.now()).await?;
+    Ok(format!("revoked {key_id}\n"))
 }
 
 #[cfg(test)]

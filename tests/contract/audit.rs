@@ -7,7 +7,7 @@ use threadkeep::domain::tenants::audit::{Act, ActKind, Event, EventCursor, Event
 use threadkeep::domain::tenants::quotas::Quota;
 use threadkeep::domain::tenants::refusals::{Refusals, UNKNOWN_TENANT};
 use threadkeep::domain::tokens::credential::Revocation;
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::domain::tokens::token::TokenId;
 
 use crate::harness::{Harness, caller_of, thread_id};
@@ -35,6 +35,7 @@ fn key(key_id: &str) -> Key {
         hash: [7; 32],
         created_at: 1,
         revoked_at: None,
+        shown: ShownKey::default(),
     }
 }
 

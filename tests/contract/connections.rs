@@ -11,7 +11,7 @@ use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::threads::retention::Rule;
 use threadkeep::domain::threads::storage::CopyThread;
 use threadkeep::domain::tokens::credential::Revocation;
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::domain::tokens::token::TokenId;
 use threadkeep::storage::{self, StorageConfig};
 
@@ -112,6 +112,7 @@ async fn keys_and_revocations_are_written_while_all_data_waits() {
             hash: [1; 32],
             created_at: 1,
             revoked_at: None,
+            shown: ShownKey::default(),
         };
         few.create_key(&key, &act(ActKind::KeyCreated)).await.unwrap();
         let revocation = Revocation {

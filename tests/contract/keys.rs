@@ -8,7 +8,7 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::erasure::Erasures;
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, KeyCursor, KeyQuery, ShownKey};
 use threadkeep::domain::tokens::storage::CredentialStorage;
 
 use crate::harness::Harness;
@@ -23,6 +23,7 @@ fn key(tenant: &str, key_id: &str, created_at: i64) -> Key {
         hash,
         created_at,
         revoked_at: None,
+        shown: ShownKey::default(),
     }
 }
 
@@ -32,8 +33,8 @@ pub async fn keys_are_made_listed_and_revoked(h: Harness) {
     for key in &keys {
         h.storage.create_key(key, &act).await.unwrap();
     }
-    assert_eq!(h.storage.list_keys("a").await.unwrap(), keys[..2]);
-    assert!(h.storage.list_keys("c").await.unwrap().is_empty());
+    assert_eq!(h.storage.list_keys("a", &KeyQuery::ALL).await.unwrap(), keys[..2]);
+    assert!(h.storage.list_keys("c", &KeyQuery::ALL).await.unwrap().is_empty());
     let mut active = h.storage.load_credentials().await.unwrap().keys;
     active.sort_by_key(|it| it.created_at);
     assert_eq!(active, keys);
@@ -47,8 +48,41 @@ pub async fn keys_are_made_listed_and_revoked(h: Harness) {
         assert_eq!(h.storage.has_key(&key.hash).await.unwrap(), is_active, "{}", key.key_id);
     }
     assert!(!h.storage.has_key(&[9; 32]).await.unwrap());
-    let listed = h.storage.list_keys("a").await.unwrap();
+    let listed = h.storage.list_keys("a", &KeyQuery::ALL).await.unwrap();
     assert!(listed[1].revoked_at.is_some() && listed[0].revoked_at.is_none());
+}
+
+pub async fn keys_are_listed_in_pages_with_what_they_are_called(h: Harness) {
+    let act = Act::of_operator("a", ActKind::KeyCreated, "", 1);
+    let mut keys = Vec::new();
+    // Two at a time.
+    for at in 0..7 {
+        let named = ShownKey { name: Some(format!("ü {at}")), prefix: Some("tkr_abcde".into()) };
+        let shown = if at % 3 == 0 { ShownKey::default() } else { named };
+        let made = key("a", &format!("key_{}", 9 - at), 2 + i64::from(at) / 2);
+        keys.push(Key { shown, hash: [u8::try_from(at).unwrap(); 32], ..made });
+    }
+    for key in &keys {
+        h.storage.create_key(key, &act).await.unwrap();
+    }
+    h.storage.create_key(&key("b", "key_5", 1), &act).await.unwrap();
+    assert_eq!(h.storage.count_keys("a").await.unwrap(), 7);
+    assert!(h.storage.revoke_key("a", "key_9", &act).await.unwrap());
+    assert_eq!(h.storage.count_keys("a").await.unwrap(), 6, "it is revoked");
+    assert_eq!(h.storage.count_keys("c").await.unwrap(), 0);
+    let (mut listed, mut query) = (Vec::new(), KeyQuery { limit: 2, after: None });
+    loop {
+        let page = h.storage.list_keys("a", &query).await.unwrap();
+        assert!(page.len() <= 2);
+        let Some(last) = page.last() else { break };
+        query.after = Some(KeyCursor { created_at: last.created_at, key_id: last.key_id.clone() });
+        listed.extend(page);
+    }
+    keys.sort_by_key(|it| (it.created_at, it.key_id.clone()));
+    for it in &mut listed {
+        assert_eq!(it.revoked_at.take().is_some(), it.key_id == "key_9");
+    }
+    assert_eq!(listed, keys);
 }
 
 async fn is_keyless(h: &Harness) -> bool {
@@ -74,7 +108,7 @@ pub async fn a_database_whose_only_key_was_erased_is_not_keyless_again(h: Harnes
     let erasures = Erasures::new(h.storage.clone(), Arc::new(Clock::System));
     erasures.erase(&h.caller, "subject", |_| {}).await.unwrap();
     assert!(!is_keyless(&h).await);
-    let listed = h.storage.list_keys(&h.caller.tenant).await.unwrap();
+    let listed = h.storage.list_keys(&h.caller.tenant, &KeyQuery::ALL).await.unwrap();
     assert!(listed.iter().all(|it| it.subject.is_none() && it.revoked_at.is_some()), "{listed:?}");
     assert!(!h.storage.has_key(&[2; 32]).await.unwrap());
 }

@@ -156,6 +156,7 @@ mod pack_cases;
 mod schema;
 mod session_cases;
 mod snapshot_cases;
+mod tenant_cases;
 mod thread_cases;
 
 contract! {
@@ -346,40 +347,11 @@ contract! {
         the_objects_of_acts_forget_an_erased_subject;
     tables:
         every_table_of_the_schema_is_listed;
-    keys:
-        keys_are_made_listed_and_revoked
-        a_database_that_had_a_key_is_not_keyless_again
-        a_database_whose_only_key_was_erased_is_not_keyless_again;
     snapshot_rights:
         a_thread_that_may_only_be_written_is_not_read_in_a_snapshot
         items_that_may_only_be_written_are_not_read_in_a_snapshot
         a_session_that_may_only_be_written_is_not_read_in_a_snapshot
         the_safety_snapshot_of_anothers_thread_is_not_read;
-    quotas:
-        a_quota_is_set_replaced_and_removed
-        a_full_tenant_commits_to_its_threads_and_makes_none
-        a_refused_thread_takes_nobody_down
-        conditions_come_before_the_quota
-        leases_and_copies_make_no_thread_either
-        bytes_are_overshot_by_one_poll_at_most_and_deleting_makes_room
-        two_servers_follow_one_quota
-        usage_is_the_sum_over_listed_threads;
-    tenants:
-        a_tenant_is_there_once_something_of_it_is_and_asking_makes_none
-        tenants_are_listed_in_pages_with_what_they_have;
-    audit:
-        an_act_is_there_with_what_it_did_and_never_without
-        events_are_listed_in_pages_and_by_time_and_act
-        refusals_of_a_minute_are_one_row_on_any_number_of_servers
-        refusals_that_cannot_be_written_are_counted_on
-        events_go_when_they_were_kept_for_long_enough;
-    tokens:
-        a_secret_is_made_once_and_again_when_it_is_old
-        servers_that_meet_at_a_new_tenant_make_secrets_that_both_know
-        secrets_of_a_tenant_are_removed_and_no_others
-        revocations_are_kept_by_tenant_up_to_a_limit
-        one_chain_of_tokens_takes_a_share_of_the_revocations
-        a_sweep_removes_what_no_living_token_needs;
     atomicity:
         many_tasks_on_many_threads_lose_nothing
         commits_of_one_thread_keep_their_order

@@ -14,7 +14,7 @@ use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::erasure::Erasures;
 use threadkeep::domain::tenants::quotas::Quota;
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::domain::tokens::storage::CredentialStorage;
 use threadkeep::domain::tokens::token::TokenId;
 use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
@@ -36,6 +36,7 @@ async fn make_key(storage: &dyn Storage, tenant: &str, key_id: &str, subject: Op
         hash: *blake3_of(tenant, key_id).first_chunk().unwrap(),
         created_at: 5,
         revoked_at: None,
+        shown: ShownKey::default(),
     };
     storage.create_key(&key, &act(tenant)).await.unwrap();
 }

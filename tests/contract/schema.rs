@@ -109,6 +109,9 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     {
         h.sql(&format!("alter table threads drop column {column}")).await;
     }
+    for column in ["name", "text_prefix"] {
+        h.sql(&format!("alter table keys drop column {column}")).await;
+    }
     expect(refusal(&h, false).await, "run `threadkeep migrate`");
     assert_eq!(refusal(&h, true).await, None);
     let without = "select count(*) from schema_version where checksum is null";

@@ -7,7 +7,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::threads::retention::Rules;
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::storage::tables::{Sql, TABLES};
 
 use crate::commands::{Put, Writes};
@@ -118,6 +118,7 @@ pub async fn fill(h: &Harness) {
             hash: [7; 32],
             created_at: 1,
             revoked_at: None,
+            shown: ShownKey::default(),
         };
         h.storage.create_key(&key, &act).await.unwrap();
     }

@@ -12,7 +12,7 @@ use threadkeep::domain::tenants::erasure::{Erasures, Receipt};
 use threadkeep::domain::threads::retention::{ReportQuery, Rule, Rules};
 use threadkeep::domain::threads::storage::{CopyThread, DeleteThread};
 use threadkeep::domain::threads::thread::{LeaseRequest, ThreadQuery};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, KeyQuery, ShownKey};
 use threadkeep::storage::tables::TABLES;
 
 use crate::commands::{Put, Writes};
@@ -105,6 +105,7 @@ pub fn key(subject: &str) -> Key {
         hash: [1; 32],
         created_at: 1,
         revoked_at: None,
+        shown: ShownKey::default(),
     }
 }
 
@@ -194,7 +195,7 @@ pub async fn check_gone(h: &Harness, s: &str) {
             h.storage.prune_threads(&h.caller, &pruning(&[id.as_str()], Rule::DELETE)).await;
         assert_eq!(pruned.unwrap().iter().map(|it| it.removed.checkpoints).sum::<i64>(), 0);
     }
-    let keys = h.storage.list_keys(TENANT).await.unwrap();
+    let keys = h.storage.list_keys(TENANT, &KeyQuery::ALL).await.unwrap();
     assert!(keys.iter().all(|it| it.subject.as_deref() != Some(s)));
     let active = h.storage.load_credentials().await.unwrap().keys;
     assert!(active.iter().all(|it| it.tenant != TENANT || it.subject.as_deref() != Some(s)));

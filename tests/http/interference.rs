@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::interference_calls::{Call, OWN, Step, detours, guesses, of_document, removals};
@@ -216,6 +216,7 @@ async fn key_of(storage: &Arc<dyn Storage>, subject: &str) -> String {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        shown: ShownKey::default(),
     };
     let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
     storage.create_key(&key, &act).await.unwrap();

@@ -26,7 +26,7 @@ const BY_CHANCE: [&str; 12] = [
 ];
 /// 2023-11-14, in microseconds since 1970: before the clock of the tests and of the machine.
 const EARLIEST: i64 = 1_700_000_000_000_000;
-const LISTED_BY_ID: [&str; 2] = ["events", "snapshots"];
+const LISTED_BY_ID: [&str; 4] = ["events", "keys", "snapshots", "tokens"];
 
 /// Status, headers and body, without what is made by chance.
 pub fn seen(answer: &Answer) -> String {
@@ -82,7 +82,9 @@ fn is_time(value: &Value) -> bool {
     value.as_str().is_some_and(is_text) || value.as_i64().is_some_and(|it| it >= EARLIEST)
 }
 
-/// The id of a snapshot to which nobody gave one, or of a token in the audit log.
+/// The id of a snapshot to which nobody gave one, or of a token in the audit log; a key's text, the beginning of it, or its id.
 fn is_made_id(value: &Value) -> bool {
-    value.as_str().is_some_and(|it| it.starts_with("snap_") || it.starts_with("tok_"))
+    let is_key = |it: &str| it.starts_with("tk_") || it.starts_with("key_") && it.len() == 36;
+    let is_made = |it: &str| it.starts_with("snap_") || it.starts_with("tok_") || is_key(it);
+    value.as_str().is_some_and(is_made)
 }

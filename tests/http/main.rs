@@ -46,6 +46,7 @@ mod item_history;
 mod item_words;
 mod jwt;
 mod keyless;
+mod keys;
 mod lists;
 mod matrix;
 mod matrix_agent_server;

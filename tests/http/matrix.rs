@@ -12,14 +12,14 @@ use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
 
 use crate::matrix_agent_server::{REFUSED, path_of_thread};
 use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, path_of_session};
 use crate::matrix_snapshots::{self, empty_export};
 use crate::matrix_table::{
-    HOLDER, OF_LARGE_VALUES, OPEN, PUBLIC, Request, Row, SIGNED, TAKEN, rows,
+    HOLDER, OF_LARGE_VALUES, OPEN, PUBLIC, Request, Row, SIGNED, TAKEN, answer_to_reader, rows,
 };
 use crate::matrix_world::{EMPTY_TAR, fill};
 use crate::memory::Memory;
@@ -32,6 +32,9 @@ pub const THREAD: &str = "thread-of-ann";
 pub const NOBODYS: &str = "thread-of-none";
 /// Within what `ann` keeps.
 pub const CONTENT: &str = "only-ann-may-see-this";
+
+/// Ends the name of a key of each tenant that nobody presents.
+const SPARE: &str = "spare";
 
 /// A server where `ann` of `acme` has a thread with a policy and a lease, and the credentials of everybody.
 pub struct World {
@@ -49,6 +52,8 @@ pub struct World {
     pub bob: String,
     pub elsewhere: String,
     pub reader: String,
+    /// A token that reads everything of the tenant.
+    pub reads_tenant: String,
     /// For addresses of the Inspector.
     watcher: String,
     pub appender: String,
@@ -64,19 +69,24 @@ impl World {
     /// What `ann` keeps has this content.
     pub async fn on(storage: Arc<dyn Storage>, folder: TempDir, content: &str) -> Self {
         let mut keys = Vec::new();
-        for tenant in ["acme", "globex"] {
+        for (tenant, name) in
+            [("acme", "first"), ("globex", "first"), ("acme", SPARE), ("globex", SPARE)]
+        {
             let secret = Secret::random();
             let key = Key {
-                key_id: format!("key_{tenant}"),
+                key_id: format!("key_{name}"),
                 tenant: tenant.into(),
                 subject: None,
                 hash: secret.hash(),
                 created_at: 0,
                 revoked_at: None,
+                shown: ShownKey::default(),
             };
             let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, 0);
             storage.create_key(&key, &act).await.unwrap();
-            keys.push(secret.text().to_owned());
+            if name != SPARE {
+                keys.push(secret.text().to_owned());
+            }
         }
         let (clock, listen) = (Arc::new(Clock::Fixed(START.into())), HOST.parse().unwrap());
         let none = Issuers::default();
@@ -110,6 +120,7 @@ impl World {
         let bob = text(&mint(json!({"subject": "bob"})).await);
         let elsewhere = text(&mint(on("elsewhere", &["read", "append", "write"])).await);
         let reader = text(&mint(on(THREAD, &["read"])).await);
+        let reads_tenant = text(&mint(json!({"read_only": true})).await);
         let watched = json!([{"prefix": "agentrail:", "actions": ["read"]}]);
         let watcher = text(&mint(json!({"grants": {"sessions": watched}})).await);
         let appender = text(&mint(on(THREAD, &["append"])).await);
@@ -130,6 +141,7 @@ impl World {
             bob,
             elsewhere,
             reader,
+            reads_tenant,
             watcher,
             appender,
             _folder: folder,
@@ -228,6 +240,9 @@ fn comparable(answer: &Answer, thread: &str) -> String {
     for fresh in [
         "generation",
         "name",
+        "key",
+        "key_id",
+        "prefix",
         "token",
         "token_id",
         "expires_at",
@@ -314,6 +329,7 @@ async fn differences(route: &Route) -> Vec<String> {
         ("other thread", Some(&it.elsewhere), answers.other_thread),
         ("read-only", Some(&it.reader), answers.read_only),
         ("append-only", Some(&it.appender), answers.append_only),
+        ("reads the tenant", Some(&it.reads_tenant), answer_to_reader(route)),
         // What is refused above is refused for who asks, not for what is asked.
         ("the tenant", Some(&it.acme), "200"),
     ];
@@ -330,7 +346,8 @@ async fn differences(route: &Route) -> Vec<String> {
         if found != expected {
             wrong.push(format!("{said}: {found}, not {expected}"));
         }
-        let may_see = ["read-only", "append-only", "the tenant"].contains(&name);
+        let may_see =
+            ["read-only", "append-only", "reads the tenant", "the tenant"].contains(&name);
         if may_see {
             continue;
         }

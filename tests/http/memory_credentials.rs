@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, KeyQuery};
 use threadkeep::domain::tokens::signing::SigningStorage;
 use threadkeep::domain::tokens::storage::{CredentialStorage, KeyStorage};
 use threadkeep::domain::{Error, Result};
@@ -79,9 +79,14 @@ impl KeyStorage for Memory {
         Ok(())
     }
 
-    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
+    async fn list_keys(&self, tenant: &str, _: &KeyQuery) -> Result<Vec<Key>> {
         let keys = self.keys.lock().unwrap();
         Ok(keys.iter().filter(|key| key.tenant == tenant).cloned().collect())
+    }
+
+    async fn count_keys(&self, tenant: &str) -> Result<u64> {
+        let keys = self.keys.lock().unwrap();
+        Ok(keys.iter().filter(|key| key.tenant == tenant).count() as u64)
     }
 
     async fn revoke_key(&self, tenant: &str, key_id: &str, _: &Act) -> Result<bool> {

@@ -11,7 +11,7 @@ use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
 use threadkeep::storage::{self, StorageConfig};
 
@@ -38,6 +38,7 @@ pub async fn make_keys(storage: &Arc<dyn Storage>) -> [String; 3] {
             hash: secret.hash(),
             created_at: 0,
             revoked_at: None,
+            shown: ShownKey::default(),
         };
         let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
         storage.create_key(&key, &act).await.unwrap();

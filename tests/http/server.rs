@@ -16,7 +16,7 @@ use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::tenants::rates::Rates;
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
 use tower::ServiceExt as _;
 
@@ -272,6 +272,7 @@ pub fn add_key(storage: &Memory, tenant: &str) -> String {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        shown: ShownKey::default(),
     });
     secret.text().to_owned()
 }

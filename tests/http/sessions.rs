@@ -8,7 +8,7 @@ use threadkeep::app::{App, Outside};
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
 
 use crate::memory::Memory;
@@ -37,6 +37,7 @@ impl World {
             hash: secret.hash(),
             created_at: 0,
             revoked_at: None,
+            shown: ShownKey::default(),
         };
         let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
         storage.create_key(&key, &act).await.unwrap();

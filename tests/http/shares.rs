@@ -13,7 +13,7 @@ use threadkeep::auth::secret::Secret;
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::scheduling::shares::Holder;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::Key;
+use threadkeep::domain::tokens::key::{Key, ShownKey};
 use tower::ServiceExt as _;
 
 use crate::bodies::{fill, held};
@@ -52,6 +52,7 @@ async fn world() -> (World, String) {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        shown: ShownKey::default(),
     };
     let act = Act::of_operator("globex", ActKind::KeyCreated, &key.key_id, 0);
     world.storage.create_key(&key, &act).await.unwrap();

@@ -10,7 +10,7 @@ use crate::auth::tokens::{Named, Tokens};
 use crate::domain::tenants::audit::{Act, AuditStorage, Event, EventQuery};
 use crate::domain::tenants::refusals::Counted;
 use crate::domain::tokens::credential::{Credentials, Revocation};
-use crate::domain::tokens::key::Key;
+use crate::domain::tokens::key::{Key, ShownKey};
 use crate::domain::tokens::token::{MintRequest, NarrowRequest};
 
 pub(super) const SECOND: Micros = 1_000_000;
@@ -102,6 +102,7 @@ pub(super) fn key(tenant: &str, secret: &Secret) -> Key {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        shown: ShownKey::default(),
     }
 }
 

@@ -1,6 +1,10 @@
-//! Defines keys of tenants as the storage keeps them: never the key itself, only its hash.
+//! Defines keys of tenants as the storage keeps them: never the key itself, only its hash. Decides who may make and revoke which.
 
+use crate::domain::caller::{Caller, check_subject};
 use crate::domain::clock::Micros;
+use crate::domain::error::{Error, Result};
+use crate::domain::limits::LIMITS;
+use crate::domain::tokens::token::Pass;
 
 /// A stored key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,4 +17,103 @@ pub struct Key {
     pub hash: [u8; 32],
     pub created_at: Micros,
     pub revoked_at: Option<Micros>,
+    /// For people who look at the list; it decides nothing, and only [`KeyStorage::list_keys`] reads it.
+    ///
+    /// [`KeyStorage::list_keys`]: super::storage::KeyStorage::list_keys
+    pub shown: ShownKey,
+}
+
+/// What a list tells of a key, so that people know which one it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ShownKey {
+    /// What its maker called it.
+    pub name: Option<String>,
+    /// How its text begins. None: the key is from before this was kept.
+    pub prefix: Option<String>,
+}
+
+/// A key to make.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CreateKey {
+    pub name: Option<String>,
+    /// None: the key has the whole tenant.
+    pub subject: Option<String>,
+    /// It reads what it would otherwise change.
+    pub read_only: bool,
+}
+
+/// A key to revoke.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevokeKey {
+    pub key_id: String,
+    /// Also where it is the key that asks, which is locked out by this.
+    pub own: bool,
+}
+
+/// Position of the last key of a page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyCursor {
+    pub created_at: Micros,
+    pub key_id: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyQuery {
+    pub limit: usize,
+    pub after: Option<KeyCursor>,
+}
+
+#[derive(Debug, Default)]
+pub struct KeyPage {
+    pub keys: Vec<Key>,
+    /// Set when there are more.
+    pub next: Option<KeyCursor>,
+}
+
+impl KeyQuery {
+    /// All keys of a tenant.
+    pub const ALL: Self = Self { limit: usize::MAX, after: None };
+}
+
+/// Whether this caller may make this key: the operator, or a key that writes the whole tenant.
+///
+/// # Errors
+/// `NotGranted`; 422 naming the field.
+pub fn check_create(caller: &Caller, pass: &Pass, request: &CreateKey) -> Result<()> {
+    caller.require_tenant_write()?;
+    require_key(pass)?;
+    check_subject("subject", request.subject.as_deref())?;
+    let max = LIMITS.key_name_bytes_max;
+    let legal = |it: &str| (1..=max).contains(&(it.len() as u64)) && !it.contains(char::is_control);
+    if !request.name.as_deref().is_none_or(legal) {
+        let detail = format!("name must be 1 to {max} bytes without control characters");
+        return Err(Error::out_of_range("name", detail, max));
+    }
+    Ok(())
+}
+
+/// Whether this caller may revoke this key.
+///
+/// # Errors
+/// `NotGranted`; 422 for the key that asks, unless it says that it means itself.
+pub fn check_revoke(caller: &Caller, pass: &Pass, request: &RevokeKey) -> Result<()> {
+    caller.require_tenant_write()?;
+    require_key(pass)?;
+    if !request.own && *pass == Pass::Key(request.key_id.clone()) {
+        let detail = "key_id: this is the key that asks; send `own: true` if you mean it";
+        return Err(Error::invalid("key_id", detail));
+    }
+    Ok(())
+}
+
+/// A key outlives every token, so a token makes none. Without keys, the first one would lock out every other local program, which nobody
+/// would expect from a page or a script.
+fn require_key(pass: &Pass) -> Result<()> {
+    match pass {
+        Pass::Operator | Pass::Key(_) => Ok(()),
+        Pass::Token(_) | Pass::External { .. } => {
+            Err(Error::NotGranted("only a key makes and revokes keys; a token does not"))
+        }
+        Pass::Local => Err(Error::NotGranted("the first key is made by `threadkeep keys create`")),
+    }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::credential::{Credentials, Revocation, SigningSecret};
-use super::key::Key;
+use super::key::{Key, KeyQuery};
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::tenants::audit::Act;
@@ -12,7 +12,11 @@ use crate::domain::tenants::audit::Act;
 pub trait KeyStorage: Send + Sync {
     async fn create_key(&self, key: &Key, act: &Act) -> Result<()>;
 
-    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>>;
+    /// In the order in which they were made, revoked ones too.
+    async fn list_keys(&self, tenant: &str, query: &KeyQuery) -> Result<Vec<Key>>;
+
+    /// How many keys of the tenant are not revoked.
+    async fn count_keys(&self, tenant: &str) -> Result<u64>;
 
     /// Whether there was such a key that was not revoked.
     async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool>;

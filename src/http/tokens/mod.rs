@@ -2,4 +2,5 @@
 
 pub mod grants;
 pub(super) mod handlers;
+pub(super) mod keys;
 pub(super) mod listing;

@@ -29,7 +29,8 @@ macro_rules! migrations {
             "0015_sessions", "0016_contents", "0017_item_puts", "0018_snapshots", "0019_archives", "0020_key_hashes",
             "0021_revocation_chains", "0022_rights", "0023_background_tasks", "0024_removals", "0025_checksums", "0026_index_choice",
             "0027_owner_macs", "0028_thread_details", "0029_run_states", "0030_leased_threads",
-            "0031_aliases", "0032_thread_titles", "0033_states_by_time", "0034_thread_ttl", "0035_thread_values"
+            "0031_aliases", "0032_thread_titles", "0033_states_by_time", "0034_thread_ttl", "0035_thread_values",
+            "0036_key_names"
         )
     };
     ($engine:literal; $($file:literal),*) => {

@@ -2,18 +2,26 @@
 
 use async_trait::async_trait;
 
-use super::rights::{Deciding, Held, KEY_COLUMNS, key};
-use crate::domain::Result;
+use super::rights::{Deciding, Held, key};
+use crate::domain::clock::Micros;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
-use crate::domain::tokens::key::Key;
+use crate::domain::tokens::key::{Key, KeyQuery, ShownKey};
 use crate::domain::tokens::storage::KeyStorage;
+use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::storage::tenants::audit_rows::record;
 
 const INSERT: &str = "
-insert into keys (tenant, key_id, subject, hash, created_at, revoked_at, mac)
-values ($1, $2, nullif(cast($3 as text), ''), $4, $5, $6, $7)";
+insert into keys (tenant, key_id, subject, hash, created_at, revoked_at, mac, name, text_prefix)
+values ($1, $2, nullif(cast($3 as text), ''), $4, $5, $6, $7, nullif(cast($8 as text), ''), nullif(cast($9 as text), ''))";
+
+/// $1 tenant, $2 and $3 the last one of the page before, $4 limit.
+const LIST: &str = "
+select tenant, key_id, subject, hash, created_at, revoked_at, mac, name, text_prefix from keys
+where tenant = $1 and (created_at, key_id) > ($2, $3) order by created_at, key_id limit $4";
+
+const COUNT: &str = "select count(*) from keys where tenant = $1 and revoked_at is null";
 
 /// $1 tenant, $2 key id.
 const REVOKE: &str = "
@@ -60,19 +68,30 @@ impl<T: Accessible> KeyStorage for T {
             key.created_at.into(),
             key.revoked_at.map_or(SqlValue::Null, SqlValue::from),
             SqlValue::Bytes(mac),
+            key.shown.name.as_deref().unwrap_or_default().into(),
+            key.shown.prefix.as_deref().unwrap_or_default().into(),
         ];
         access.rows(INSERT, &binds).await?;
         record(access.as_mut(), act).await?;
         access.end().await
     }
 
-    async fn list_keys(&self, tenant: &str) -> Result<Vec<Key>> {
-        let text =
-            format!("select {KEY_COLUMNS} from keys where tenant = $1 order by created_at, key_id");
-        let mut access = self.begin_read().await?;
-        let rows = access.rows(&text, &[tenant.into()]).await?;
-        access.end().await?;
-        rows.iter().map(key).collect()
+    async fn list_keys(&self, tenant: &str, query: &KeyQuery) -> Result<Vec<Key>> {
+        let after = query.after.as_ref();
+        let binds = [
+            tenant.into(),
+            after.map_or(Micros::MIN, |it| it.created_at).into(),
+            after.map_or("", |it| it.key_id.as_str()).into(),
+            i64::try_from(query.limit).unwrap_or(i64::MAX).into(),
+        ];
+        let rows = self.read_rows(tenant, LIST, &binds).await?;
+        rows.iter().map(listed).collect()
+    }
+
+    async fn count_keys(&self, tenant: &str) -> Result<u64> {
+        let rows = self.read_rows(tenant, COUNT, &[tenant.into()]).await?;
+        let count = rows.first().map_or(Ok(0), |it| it.integer(0))?;
+        Ok(count.unsigned_abs())
     }
 
     async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool> {
@@ -87,6 +106,13 @@ impl<T: Accessible> KeyStorage for T {
         access.end().await?;
         Ok(!rows.is_empty())
     }
+}
+
+/// A row of [`LIST`].
+fn listed(row: &SqlRow) -> Result<Key> {
+    let text = |at| Ok::<_, Error>(row.optional_text(at)?.map(str::to_owned));
+    let shown = ShownKey { name: text(7)?, prefix: text(8)? };
+    Ok(Key { shown, ..key(row)? })
 }
 
 /// Takes keys that are gone out of the sum. One that was not signed was never in it.

@@ -11,7 +11,7 @@ use crate::content::rights::Rights;
 use crate::domain::clock::Clock;
 use crate::domain::tenants::quotas::Quota;
 use crate::domain::tokens::credential::{Revocation, SigningSecret};
-use crate::domain::tokens::key::Key;
+use crate::domain::tokens::key::{Key, ShownKey};
 use crate::domain::{Error, Result};
 use crate::storage::content::wrapped::{TENANT_RIGHTS, unwrap, wrap};
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
@@ -300,5 +300,6 @@ pub fn key(row: &SqlRow) -> Result<Key> {
         hash: row.bytes(3)?.try_into().map_err(damaged)?,
         created_at: row.integer(4)?,
         revoked_at: if row.is_null(5) { None } else { Some(row.integer(5)?) },
+        shown: ShownKey::default(),
     })
 }

@@ -8,7 +8,7 @@ use super::rights::{Deciding, RightsMemory, UNSEALED, all_of};
 use crate::content::master_key::MasterKeys;
 use crate::content::rights::{Rights, RowSum};
 use crate::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
-use crate::domain::tokens::key::Key;
+use crate::domain::tokens::key::{Key, ShownKey};
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Accessible, SqlRow};
 
@@ -206,6 +206,7 @@ fn loaded_key(row: &SqlRow) -> Result<Key> {
         hash: row.bytes(4)?.try_into().map_err(damaged)?,
         created_at: row.integer(5)?,
         revoked_at: None,
+        shown: ShownKey::default(),
     })
 }
 

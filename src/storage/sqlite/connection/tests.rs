@@ -59,7 +59,7 @@ async fn keys_and_readiness_wait_for_no_reader_of_data() {
 #[tokio::test]
 async fn keys_are_written_between_slices_and_before_what_their_tenant_has_waiting() {
     use crate::domain::tenants::audit::{Act, ActKind};
-    use crate::domain::tokens::key::Key;
+    use crate::domain::tokens::key::{Key, ShownKey};
     use crate::domain::tokens::storage::KeyStorage as _;
     let folder = tempfile::tempdir().unwrap();
     let storage = stored(&folder).await;
@@ -71,6 +71,7 @@ async fn keys_are_written_between_slices_and_before_what_their_tenant_has_waitin
         hash: [1; 32],
         created_at: 1,
         revoked_at: None,
+        shown: ShownKey::default(),
     };
     let act = Act::of_operator("acme", ActKind::KeyCreated, "", 1);
     let order = SyncMutex::new(Vec::new());

@@ -1,0 +1,139 @@
+//! Makes, lists and revokes keys, for the command line and for the API alike, as [`crate::domain::tokens::key`] decides.
+
+use std::sync::Arc;
+
+use super::authenticator::{Authenticator, Identity};
+use super::secret::Secret;
+use crate::domain::caller::Caller;
+use crate::domain::clock::{Clock, Micros, random_hex};
+use crate::domain::limits::LIMITS;
+use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tokens::key::{
+    CreateKey, Key, KeyCursor, KeyPage, KeyQuery, RevokeKey, ShownKey, check_create, check_revoke,
+};
+use crate::domain::tokens::storage::KeyStorage;
+use crate::domain::tokens::token::Pass;
+use crate::domain::{Error, Result};
+
+/// A key and its text, which exists nowhere else.
+pub struct CreatedKey {
+    pub secret: Secret,
+    pub key: Key,
+}
+
+/// The key calls of a server.
+pub struct Keys {
+    storage: Arc<dyn KeyStorage>,
+    authenticator: Arc<Authenticator>,
+    clock: Arc<Clock>,
+}
+
+impl Keys {
+    pub fn new(
+        storage: Arc<dyn KeyStorage>,
+        authenticator: Arc<Authenticator>,
+        clock: Arc<Clock>,
+    ) -> Self {
+        Self { storage, authenticator, clock }
+    }
+
+    /// # Errors
+    /// As [`create`].
+    pub async fn create(&self, identity: &Identity, request: CreateKey) -> Result<CreatedKey> {
+        let created = create(self.storage.as_ref(), identity, request, self.clock.now()).await?;
+        self.refresh().await;
+        Ok(created)
+    }
+
+    /// # Errors
+    /// `NotGranted` without the whole tenant; a storage that cannot be read.
+    pub async fn list(&self, caller: &Caller, mut query: KeyQuery) -> Result<KeyPage> {
+        caller.require_tenant_read()?;
+        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
+        let limit = query.limit.min(rows_max);
+        if limit == 0 {
+            return Ok(KeyPage::default());
+        }
+        // One more than asked for tells whether there is a next page.
+        query.limit = limit + 1;
+        let mut keys = self.storage.list_keys(&caller.tenant, &query).await?;
+        let more = keys.len() > limit;
+        keys.truncate(limit);
+        let position =
+            |it: &Key| KeyCursor { created_at: it.created_at, key_id: it.key_id.clone() };
+        let next = keys.last().filter(|_| more).map(position);
+        Ok(KeyPage { keys, next })
+    }
+
+    /// This server refuses the key and its tokens at once, others within two seconds.
+    ///
+    /// # Errors
+    /// As [`revoke`].
+    pub async fn revoke(&self, identity: &Identity, request: &RevokeKey) -> Result<()> {
+        revoke(self.storage.as_ref(), identity, request, self.clock.now()).await?;
+        self.refresh().await;
+        Ok(())
+    }
+
+    async fn refresh(&self) {
+        if let Err(error) = self.authenticator.refresh().await {
+            tracing::warn!(%error, "a change of the keys is known here with the next poll only");
+        }
+    }
+}
+
+/// Makes a key: one transaction, with the act that it is.
+///
+/// # Errors
+/// As [`check_create`]; 422 where the tenant has too many; a storage that cannot be written.
+pub async fn create(
+    storage: &dyn KeyStorage,
+    identity: &Identity,
+    request: CreateKey,
+    now: Micros,
+) -> Result<CreatedKey> {
+    let Identity { caller, pass } = identity;
+    check_create(caller, pass, &request)?;
+    let max = LIMITS.keys_per_tenant_max;
+    if *pass != Pass::Operator && storage.count_keys(&caller.tenant).await? >= max {
+        let detail = format!("the tenant has {max} keys: revoke some");
+        return Err(Error::out_of_range("keys", detail, max));
+    }
+    let CreateKey { name, subject, read_only } = request;
+    let secret = if read_only { Secret::random_read_only() } else { Secret::random() };
+    let key = Key {
+        key_id: format!("key_{}", random_hex()),
+        tenant: caller.tenant.clone(),
+        subject,
+        hash: secret.hash(),
+        created_at: now,
+        revoked_at: None,
+        shown: ShownKey { name, prefix: Some(secret.beginning().to_owned()) },
+    };
+    storage.create_key(&key, &Act::of(caller, ActKind::KeyCreated, &key.key_id, now)).await?;
+    Ok(CreatedKey { secret, key })
+}
+
+/// Revokes a key, and with it all tokens that were made with it: one transaction, with the act that it is. Can be repeated, for who lost
+/// the answer.
+///
+/// # Errors
+/// As [`check_revoke`]; `NotFound` for a key that the tenant never had; a storage that cannot be written.
+pub async fn revoke(
+    storage: &dyn KeyStorage,
+    identity: &Identity,
+    request: &RevokeKey,
+    now: Micros,
+) -> Result<()> {
+    let Identity { caller, pass } = identity;
+    check_revoke(caller, pass, request)?;
+    let act = Act::of(caller, ActKind::KeyRevoked, &request.key_id, now);
+    if storage.revoke_key(&caller.tenant, &request.key_id, &act).await? {
+        return Ok(());
+    }
+    let known = storage.list_keys(&caller.tenant, &KeyQuery::ALL).await?;
+    if known.iter().any(|it| it.key_id == request.key_id) {
+        return Ok(());
+    }
+    Err(Error::NotFound("a key of this tenant with this id was"))
+}

@@ -1,0 +1,203 @@
+//! Serves `/v1/keys`: a key of the whole tenant looks after the keys of its tenant, as `threadkeep keys` does.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::Uri;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::app::App;
+use crate::auth::keys::CreatedKey;
+use crate::auth::secret;
+use crate::domain::Result;
+use crate::domain::names;
+use crate::domain::time::rfc3339;
+use crate::domain::tokens::key::{CreateKey, Key, KeyCursor, KeyQuery, RevokeKey};
+use crate::http::checkpoints::reading::limit;
+use crate::http::request::call::{Answer, BodylessCall, Call, Holder};
+use crate::http::request::cursor;
+use crate::http::request::decode::{Input, Received};
+use crate::http::request::exact::Text;
+use crate::http::request::problem::Problem;
+use crate::http::threads::handlers::query_of;
+
+const PAGE_DEFAULT: i64 = 100;
+const CURSOR: &str = "keys";
+const KEY_ID_BYTES_MAX: u64 = 64;
+
+/// List the keys
+///
+/// Of the tenant, in the order in which they were made, revoked ones too. Never their texts.
+#[utoipa::path(
+    get, path = "/v1/keys", operation_id = "list_keys", tag = "keys",
+    params(KeyParams),
+    responses((status = 200, description = "A page", body = KeyPageOut, example = json!({"keys": [
+        {"key_id": "key_5b1e0d3c5f0a4ad14c5f9f0b8a6e2c1d", "name": "deploy", "prefix": "tk_h9Qfa", "read_only": false,
+            "created_at": "2026-01-31T12:00:00.000000Z"}
+    ]}))),
+)]
+pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
+    let page = app.keys.list(&call.caller, query(&uri)?).await?;
+    let position = |it: KeyCursor| cursor::encode(CURSOR, &(it.created_at, it.key_id));
+    let keys = page.keys.into_iter().map(KeyOut::of).collect();
+    call.reply.with(&KeyPageOut { keys, next_cursor: page.next.map(position) })
+}
+
+/// Make a key
+///
+/// For keys of the whole tenant; a token makes none, because a key outlives it. The text is answered once and kept nowhere. A retry
+/// makes another key: look for it in the list and revoke it.
+#[utoipa::path(
+    post, path = "/v1/keys", operation_id = "create_key", tag = "keys",
+    request_body(content = CreateKeyBody, example = json!({"name": "dashboard", "read_only": true})),
+    responses((status = 200, description = "Made", body = CreatedKeyOut, example = json!({
+        "key": "tkr_Zt3vLq…", "key_id": "key_0b9df1c3a2e54d7c8f60718293a4b5c6", "name": "dashboard", "prefix": "tkr_Zt3vL",
+        "read_only": true, "created_at": "2026-01-31T12:00:00.000000Z"
+    }))),
+)]
+pub async fn create(State(app): State<Arc<App>>, holder: Holder, call: Call<CreateKey>) -> Answer {
+    let CreatedKey { secret, key } = app.keys.create(&holder.0, call.input).await?;
+    call.reply.with(&CreatedKeyOut { key: secret.text().to_owned(), about: KeyOut::of(key) })
+}
+
+/// Revoke a key
+///
+/// With all tokens that were made with it: here at once, on other servers within two seconds. The key that asks is refused unless
+/// `own` is true. Can be repeated. 404 for a key that the tenant never had.
+#[utoipa::path(
+    post, path = "/v1/keys/revoke", operation_id = "revoke_key", tag = "keys",
+    request_body(content = RevokeKeyBody, example = json!({"key_id": "key_0b9df1c3a2e54d7c8f60718293a4b5c6"})),
+    responses(
+        (status = 200, description = "Revoked", body = RevokedKeyOut,
+            example = json!({"key_id": "key_0b9df1c3a2e54d7c8f60718293a4b5c6"})),
+        (status = 404, description = "`not_found`"),
+    ),
+)]
+pub async fn revoke(State(app): State<Arc<App>>, holder: Holder, call: Call<RevokeKey>) -> Answer {
+    app.keys.revoke(&holder.0, &call.input).await?;
+    call.reply.with(&RevokedKeyOut { key_id: call.input.key_id })
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct KeyParams {
+    /// At most 1,000; default 100.
+    limit: Option<i64>,
+    cursor: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Keys)]
+pub struct KeyPageOut {
+    keys: Vec<KeyOut>,
+    /// Send it for the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = Key)]
+pub struct KeyOut {
+    key_id: String,
+    /// What its maker called it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// How its text begins. Absent of a key from before 0.2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<String>,
+    /// Absent for a key of the whole tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<String>,
+    /// It reads what it would otherwise change.
+    read_only: bool,
+    #[schema(format = DateTime)]
+    created_at: String,
+    /// Absent while it opens something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    revoked_at: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = CreatedKey)]
+pub struct CreatedKeyOut {
+    /// The secret; in no log and in no table.
+    key: String,
+    #[serde(flatten)]
+    about: KeyOut,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = RevokedKey)]
+pub struct RevokedKeyOut {
+    key_id: String,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = CreateKey)]
+pub struct CreateKeyBody {
+    /// For people: 1 to 100 bytes without control characters.
+    name: Option<Text>,
+    /// Whom the key speaks for; absent, it has the whole tenant.
+    subject: Option<Text>,
+    /// It reads what it would otherwise change.
+    #[serde(default)]
+    read_only: bool,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RevokeKey)]
+pub struct RevokeKeyBody {
+    key_id: Text,
+    /// Also where it is the key that asks.
+    #[serde(default)]
+    own: bool,
+}
+
+impl KeyOut {
+    fn of(key: Key) -> Self {
+        Self {
+            read_only: key.shown.prefix.as_deref().is_some_and(secret::is_read_only),
+            key_id: key.key_id,
+            name: key.shown.name,
+            prefix: key.shown.prefix,
+            subject: key.subject,
+            created_at: rfc3339(key.created_at),
+            revoked_at: key.revoked_at.map(rfc3339),
+        }
+    }
+}
+
+impl Input for CreateKey {
+    type Wire<'a> = CreateKeyBody;
+
+    fn from_wire(wire: CreateKeyBody, _: &Received) -> Result<Self> {
+        let (name, subject) = (wire.name.map(|it| it.0), wire.subject.map(|it| it.0));
+        Ok(Self { name, subject, read_only: wire.read_only })
+    }
+}
+
+impl Input for RevokeKey {
+    type Wire<'a> = RevokeKeyBody;
+
+    fn from_wire(wire: RevokeKeyBody, _: &Received) -> Result<Self> {
+        names::check("key_id", &wire.key_id.0, KEY_ID_BYTES_MAX, false)?;
+        Ok(Self { key_id: wire.key_id.0, own: wire.own })
+    }
+}
+
+fn query(uri: &Uri) -> Result<KeyQuery, Problem> {
+    let params: KeyParams = query_of(uri)?;
+    let after = params.cursor.map(|it| cursor::decode::<(i64, String)>(CURSOR, &it)).transpose()?;
+    if let Some((_, key_id)) = &after {
+        names::check("cursor", key_id, KEY_ID_BYTES_MAX, false)?;
+    }
+    Ok(KeyQuery {
+        limit: limit(Some(params.limit.unwrap_or(PAGE_DEFAULT)))?,
+        after: after.map(|(created_at, key_id)| KeyCursor { created_at, key_id }),
+    })
+}
