@@ -216,9 +216,9 @@ def command_line(commands: list[Help]) -> Iterator[str]:
             yield from (*command.about, "")
             continue
         yield from (line for paragraph in command.about[:-1] for line in (paragraph, ""))
-        yield f"{command.about[-1].rstrip('.')}."
+        about = f"{command.about[-1].rstrip('.')}."
         if command.command == "threadkeep serve":
-            yield f"Usage: `{command.usage}`. [Configuration](../operate/configuration.md) has the options."
+            yield f"{about} Usage: `{command.usage}`. [Configuration](../operate/configuration.md) has the options."
             yield ""
             continue
         # The usage shows the tenant.
@@ -229,7 +229,7 @@ def command_line(commands: list[Help]) -> Iterator[str]:
         ]
         opens = any(it.name in database for it in command.settings)
         and_database = ", with the options of the database" if opens else ""
-        yield f"Usage: `{command.usage}`{and_database}."
+        yield f"{about} Usage: `{command.usage}`{and_database}."
         yield ""
         if own:
             yield from _options(own)
@@ -262,8 +262,9 @@ def routes(_: list[Help]) -> Iterator[str]:
     yield "running server shows them. [Errors](errors.md), [limits](limits.md) and the calls of [SDKs of"
     yield "LangGraph](agent-server.md) have pages of their own."
     yield ""
-    yield "A permission such as `threads:append` is an action on a noun: `read`, `append` or `write`. `tenant` is a key of the"
-    yield "whole tenant. `any` is every key and token; the operation asks for the rest itself. `none` needs no key."
+    yield "A permission such as `threads:append` is an action on a noun: `read`, `append` or `write`. `tenant` is what changes"
+    yield "the whole tenant, `tenant:read` also what only reads it. `any` is every key and token; the operation asks for the"
+    yield "rest itself. `none` needs no key."
     yield ""
     for tag, text, rows in _tables():
         if tag != WIRE:

@@ -608,7 +608,7 @@ export interface paths {
         /**
          * List the audit log
          * @description Newest first: administrative acts one by one, and refusals (`refused`), one event per minute, credential, code and
-         *     route with the `count` of requests. Ids, never values. For keys of the whole tenant.
+         *     route with the `count` of requests. Ids, never values. For credentials that read the whole tenant.
          */
         get: operations["list_audit_events"];
         put?: never;
@@ -1268,6 +1268,52 @@ export interface paths {
         get: operations["get_info"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys
+         * @description Of the tenant, in the order in which they were made, revoked ones too. Never their texts.
+         */
+        get: operations["list_keys"];
+        put?: never;
+        /**
+         * Make a key
+         * @description For keys of the whole tenant; a token makes none, because a key outlives it. The text is answered once and kept nowhere. A retry
+         *     makes another key: look for it in the list and revoke it.
+         */
+        post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a key
+         * @description With all tokens that were made with it: here at once, on other servers within two seconds. The key that asks is refused unless
+         *     `own` is true. Can be repeated. 404 for a key that the tenant never had.
+         */
+        post: operations["revoke_key"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2487,13 +2533,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the tokens
+         * @description That were minted and are still valid, newest first. No token is stored: the audit log knows who made it, when, and its end. Tokens
+         *     that were narrowed are not in it; they end with the one that they came from. A page may be short, or empty, where the next one has
+         *     more: follow `next_cursor`.
+         */
+        get: operations["list_tokens"];
         put?: never;
         /**
          * Make a token
          * @description Only for keys; tokens narrow themselves. A key of the whole tenant makes tokens for any subject, or without one; a key
          *     with a subject for this subject and within its own grants. Without `grants`, the token has what the subject has: its own
-         *     threads, sessions and snapshots, and the namespaces under its label. The text is answered once and kept nowhere. A retry
+         *     threads, sessions and snapshots, and the namespaces under its label. With `read_only` it reads this and changes nothing;
+         *     without a subject it reads everything of the tenant. The text is answered once and kept nowhere. A retry
          *     makes another token; the first one expires unused, so this call takes no Idempotency-Key.
          */
         post: operations["mint_token"];
@@ -2557,7 +2610,7 @@ export interface paths {
         };
         /**
          * Get usage and quota
-         * @description What the tenant has, at most 10 seconds ago, and what it may have. For keys of the whole tenant.
+         * @description What the tenant has, at most 10 seconds ago, and what it may have. For credentials that read the whole tenant.
          */
         get: operations["get_usage"];
         put?: never;
@@ -2825,6 +2878,7 @@ export interface components {
             thread_id: string;
         };
         Caller: {
+            capabilities: components["schemas"]["Capabilities"];
             /**
              * @description What was presented: the id of a key (`key_…`) or token (`tok_…`), `issuer:NAME:SUBJECT`, or `local` on a server
              *     without keys. No secret.
@@ -2846,6 +2900,18 @@ export interface components {
             /** @description Absent for a key of the whole tenant. */
             subject?: string | null;
             tenant: string;
+        };
+        /**
+         * @description What the caller may do with some thing of each kind. An operation whose `x-permission` is `threads:read` can succeed where `threads`
+         *     has `read`; which things those are stands in `grants`.
+         */
+        Capabilities: {
+            namespaces: components["schemas"]["GrantedAction"][];
+            sessions: components["schemas"]["GrantedAction"][];
+            snapshots: components["schemas"]["GrantedAction"][];
+            /** @description `read` for what needs `tenant:read`, `write` for what needs `tenant`. */
+            tenant: components["schemas"]["GrantedAction"][];
+            threads: components["schemas"]["GrantedAction"][];
         };
         ChannelStorage: {
             channel: string;
@@ -3014,6 +3080,10 @@ export interface components {
             user_id?: string | null;
             values?: components["schemas"]["Exact"] | null;
         };
+        CreatedKey: components["schemas"]["Key"] & {
+            /** @description The secret; in no log and in no table. */
+            key: string;
+        };
         CreatedSession: {
             agent?: string | null;
             /** @description By this request. */
@@ -3031,6 +3101,14 @@ export interface components {
             /** @description False: it was there. */
             created: boolean;
             thread: components["schemas"]["Thread"];
+        };
+        CreateKey: {
+            /** @description For people: 1 to 100 bytes without control characters. */
+            name?: string | null;
+            /** @description It reads what it would otherwise change. */
+            read_only?: boolean;
+            /** @description Whom the key speaks for; absent, it has the whole tenant. */
+            subject?: string | null;
         };
         CreateSession: {
             agent?: string | null;
@@ -3555,6 +3633,8 @@ export interface components {
             namespaces?: components["schemas"]["NamespaceGrant"][] | null;
             sessions?: components["schemas"]["Grant"][] | null;
             snapshots?: components["schemas"]["Grant"][] | null;
+            /** @description With everything of the tenant, its keys, usage and audit log too. Of a token without a subject. */
+            tenant?: components["schemas"]["GrantedAction"][] | null;
             threads?: components["schemas"]["Grant"][] | null;
         };
         GrepFiles: {
@@ -3752,6 +3832,29 @@ export interface components {
             /** @description Send it with the same arguments for the next page; absent at the end. */
             next_cursor?: string | null;
             versions: components["schemas"]["ItemVersionOf"][];
+        };
+        Key: {
+            /** Format: date-time */
+            created_at: string;
+            key_id: string;
+            /** @description What its maker called it. */
+            name?: string | null;
+            /** @description How its text begins. Absent of a key from before 0.2. */
+            prefix?: string | null;
+            /** @description It reads what it would otherwise change. */
+            read_only: boolean;
+            /**
+             * Format: date-time
+             * @description Absent while it opens something.
+             */
+            revoked_at?: string | null;
+            /** @description Absent for a key of the whole tenant. */
+            subject?: string | null;
+        };
+        Keys: {
+            keys: components["schemas"]["Key"][];
+            /** @description Send it for the next page; absent at the end. */
+            next_cursor?: string | null;
         };
         Lease: {
             /**
@@ -4032,6 +4135,16 @@ export interface components {
              * @description Checkpoints per namespace in `keep_last`.
              */
             keep_last_max: number;
+            /**
+             * Format: int64
+             * @description What the maker of a key calls it.
+             */
+            key_name_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Keys of a tenant that are not revoked, up to which its keys can make more. The command line always can.
+             */
+            keys_per_tenant_max: number;
             /** Format: int64 */
             lease_holder_bytes_max: number;
             /** Format: int64 */
@@ -4488,6 +4601,17 @@ export interface components {
             limit?: number | null;
             thread_id: string;
         };
+        LiveToken: {
+            /** Format: date-time */
+            expires_at: string;
+            /** Format: date-time */
+            minted_at: string;
+            /** @description Id of the key that made it; `cli` for the command line, `local` for a server without keys. */
+            minter: string;
+            /** @description Absent of a token from before the log said so. */
+            read_only?: boolean | null;
+            token_id: string;
+        };
         LoadEntries: {
             /**
              * Format: int64
@@ -4531,6 +4655,8 @@ export interface components {
         };
         MintToken: {
             grants?: components["schemas"]["Grants"] | null;
+            /** @description Instead of grants: what the subject has, to read; without a subject, the whole tenant. */
+            read_only?: boolean;
             /** @description For whom the token speaks. Of a key with a subject: this one, also when it is absent. */
             subject?: string | null;
             /**
@@ -5089,8 +5215,16 @@ export interface components {
             next_cursor?: string | null;
             reports: components["schemas"]["RetentionReport"][];
         };
+        RevokedKey: {
+            key_id: string;
+        };
         RevokedToken: {
             token_id: string;
+        };
+        RevokeKey: {
+            key_id: string;
+            /** @description Also where it is the key that asks. */
+            own?: boolean;
         };
         RevokeToken: {
             /** @description The text of a token, instead of its id. */
@@ -5736,6 +5870,11 @@ export interface components {
          * @enum {string}
          */
         TitleFrom: "set" | "metadata" | "first_message";
+        Tokens: {
+            /** @description Send it for the next page; absent at the end. */
+            next_cursor?: string | null;
+            tokens: components["schemas"]["LiveToken"][];
+        };
         UpdatedThread: {
             thread: components["schemas"]["Thread"];
         };
@@ -10542,6 +10681,124 @@ export interface operations {
             503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
+    list_keys: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description At most 1,000; default 100. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["Keys"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
+        };
+    };
+    create_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["CreateKey"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["CreatedKey"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    revoke_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["RevokeKey"];
+            };
+        };
+        responses: {
+            /** @description Revoked */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["RevokedKey"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
     get_limits: {
         parameters: {
             query?: never;
@@ -13054,6 +13311,43 @@ export interface operations {
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
             503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    list_tokens: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description At most 1,000; default 100. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["Tokens"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded"];
         };
     };
     mint_token: {
