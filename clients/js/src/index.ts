@@ -74,16 +74,27 @@ export type {
   PutContentOptions,
   ReadFileOptions,
 } from "./client/files.js";
+export type {
+  CreateKeyOptions,
+  Keys,
+  ListKeysOptions,
+  RevokeKeyOptions,
+} from "./client/keys.js";
 export type { PrunedThread, PruneOptions, PruneReport, Removed } from "./client/prune.js";
 export type {
   AuditEvent,
   AuditPage,
+  Capabilities,
   ChannelStorage,
+  CreatedKey,
   CreatedThread,
   ErasureReceipt,
   Grants,
   Identity,
+  Key,
+  KeyPage,
   Lease,
+  LiveToken,
   Metadata,
   Quota,
   RetentionPolicy,
@@ -97,6 +108,7 @@ export type {
   ThreadStorage,
   TitleFrom,
   Token,
+  TokenPage,
   Usage,
 } from "./client/records.js";
 export type {
@@ -188,7 +200,7 @@ export type {
   ThreadTtl,
   UpdateThreadOptions,
 } from "./client/threads.js";
-export type { TokenOptions, Tokens } from "./client/tokens.js";
+export type { ListTokensOptions, MintTokenOptions, TokenOptions, Tokens } from "./client/tokens.js";
 export type { ExportOptions, Imported, ImportOptions, ImportTally } from "./client/transfers.js";
 export type { Upload, UploadPart } from "./client/upload_records.js";
 export type {

@@ -304,3 +304,47 @@ describe("threads and the server", () => {
     await expect(client.ready({ timeoutMs: 1 })).rejects.toMatchObject({ code: "unavailable" });
   });
 });
+
+describe("keys and tokens", () => {
+  const KEY = { key_id: "key_1", prefix: "tkr_abcde", read_only: true, created_at: TIME };
+
+  it("keys are listed, made and revoked, and the text of one is not shown", async () => {
+    answer("/v1/keys", { keys: [{ ...KEY, name: "deploy" }], next_cursor: "c" });
+    const page = await client.keys.list({ limit: 1, cursor: "a" });
+    expect(page).toMatchObject({ keys: [{ keyId: "key_1", readOnly: true }], nextCursor: "c" });
+    expect(page.keys[0]?.createdAt).toEqual(new Date(TIME));
+    answer("/v1/keys", { ...KEY, key: "tkr_secret" });
+    const options = { name: "deploy", subject: "ann", readOnly: true };
+    const made = await client.keys.create(options);
+    expect([made.key, made.keyId]).toEqual(["tkr_secret", "key_1"]);
+    expect(JSON.stringify(made)).not.toContain("secret");
+    await client.keys.create();
+    answer("/v1/keys/revoke", { key_id: "key_1" });
+    expect(await client.keys.revoke("key_1")).toBe("key_1");
+    await client.keys.revoke("key_1", { own: true });
+    expect(queries()[0]).toBe("/v1/keys?limit=1&cursor=a");
+    expect(bodies().slice(1)).toEqual([
+      { name: "deploy", subject: "ann", read_only: true },
+      {},
+      { key_id: "key_1" },
+      { key_id: "key_1", own: true },
+    ]);
+  });
+
+  it("tokens that live are listed, and one that only reads needs no subject", async () => {
+    const live = { token_id: "tok_1", minter: "key_1", minted_at: TIME, expires_at: TIME };
+    answer("/v1/tokens", { tokens: [live] });
+    const page = await client.tokens.list({ limit: 2 });
+    expect(page.tokens).toEqual([
+      { tokenId: "tok_1", minter: "key_1", mintedAt: new Date(TIME), expiresAt: new Date(TIME) },
+    ]);
+    answer("/v1/tokens", { token: "tks_1", token_id: "tok_1", expires_at: TIME, grants: {} });
+    await client.tokens.mint({ readOnly: true, ttlSeconds: 5 });
+    expect(bodies()[1]).toEqual({ read_only: true, ttl_seconds: 5 });
+  });
+
+  it("half an answer is an error", async () => {
+    answer("/v1/keys", { keys: [{ key_id: "key_1" }] });
+    await expect(client.keys.list()).rejects.toBeInstanceOf(ProtocolError);
+  });
+});

@@ -12,6 +12,7 @@ import { Checkpoints } from "./checkpoints.js";
 import { Drive } from "./drive.js";
 import { wholeFile } from "./export_frames.js";
 import { Files } from "./files.js";
+import { Keys } from "./keys.js";
 import type { PruneOptions, PruneReport } from "./prune.js";
 import {
   type AuditPage,
@@ -82,8 +83,10 @@ export interface RetentionPolicyOptions extends CallOptions {
  * caller's.
  */
 export class Client {
-  /** Make, narrow and revoke tokens. */
+  /** List, make, narrow and revoke tokens. */
   readonly tokens: Tokens;
+  /** List, make and revoke the keys of the own tenant. */
+  readonly keys: Keys;
   readonly subjects: Subjects;
   /** Files of namespaces. */
   readonly files: Files;
@@ -115,6 +118,7 @@ export class Client {
     this.snapshots = new Snapshots(this.#calls);
     this.threads = new Threads(this.#calls);
     this.tokens = new Tokens(this.#calls);
+    this.keys = new Keys(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
     this.uploads = new Uploads(this.#calls);

@@ -8,6 +8,7 @@ import {
   nested,
   number,
   optionalAsIs,
+  optionalFlag,
   optionalNested,
   optionalNumber,
   optionalText,
@@ -20,6 +21,8 @@ import {
 import type { Schemas } from "../wire/schemas.js";
 
 export type Grants = Schemas["Grants"];
+/** What a credential may do with some thing of each kind: `capabilities.threads.includes("read")`. */
+export type Capabilities = Schemas["Capabilities"];
 
 /** A preview shows the first and the last message of a thread, its todos and its next tasks. Each text is one line of at most 200 characters. */
 export type ThreadPreview = ReturnType<typeof threadPreview>;
@@ -149,6 +152,8 @@ export const identity = recordOf<Schemas["Caller"]>()("a caller", {
   label_with_colons: optionalText,
   expires_at: optionalTime,
   grants: optionalAsIs<Grants>(),
+  // Servers before 0.2 do not tell.
+  capabilities: optionalAsIs<Capabilities>(),
 });
 
 /** What the server is. Who presents no key or token learns `name`, `version` and `keyless` alone. */
@@ -181,6 +186,54 @@ export function token(found: unknown): Token {
 export const revokedToken = recordOf<Schemas["RevokedToken"]>()("a revoked token", {
   token_id: text,
 });
+
+/** A minted token that is still valid. `minter`: the key that made it, `cli` or `local`. */
+export type LiveToken = ReturnType<typeof liveToken>;
+const liveToken = recordOf<Schemas["LiveToken"]>()("a token", {
+  token_id: text,
+  minter: text,
+  minted_at: time,
+  expires_at: time,
+  read_only: optionalFlag,
+});
+
+/** A page may be short, or empty, where the next one has more. */
+export type TokenPage = ReturnType<typeof tokenPage>;
+export const tokenPage = recordOf<Schemas["Tokens"]>()("a page of tokens", {
+  tokens: list(liveToken),
+  next_cursor: optionalText,
+});
+
+const keyFields = {
+  key_id: text,
+  name: optionalText,
+  prefix: optionalText,
+  subject: optionalText,
+  read_only: flag,
+  created_at: time,
+  revoked_at: optionalTime,
+};
+
+/** A key of the tenant. `prefix` is how its text begins; the text itself is kept nowhere. */
+export type Key = ReturnType<typeof key>;
+const key = recordOf<Schemas["Key"]>()("a key", keyFields);
+
+export type KeyPage = ReturnType<typeof keyPage>;
+export const keyPage = recordOf<Schemas["Keys"]>()("a page of keys", {
+  keys: list(key),
+  next_cursor: optionalText,
+});
+
+/** A new key. `key` is the secret to pass on as `apiKey`. */
+export type CreatedKey = ReturnType<typeof madeKey>;
+const madeKey = recordOf<Schemas["CreatedKey"]>()("a new key", { key: text, ...keyFields });
+
+/** Its secret does not show where an object is printed or turned into JSON as a whole. */
+export function createdKey(found: unknown): CreatedKey {
+  return Object.defineProperty(madeKey(found), "key", { enumerable: false });
+}
+
+export const revokedKey = recordOf<Schemas["RevokedKey"]>()("a revoked key", { key_id: text });
 
 /** The limits of a tenant. An absent limit is unlimited. Rates apply per server. */
 export type Quota = ReturnType<typeof quota>;

@@ -1,0 +1,92 @@
+/** Keys of the own tenant, tokens that only read it, and what a credential can do, against the real server. */
+
+import { inspect } from "node:util";
+import {
+  Client,
+  InvalidError,
+  NotFoundError,
+  NotGrantedError,
+  UnauthorizedError,
+} from "threadkeep";
+import { beforeEach, describe, expect, inject, it } from "vitest";
+import { newKey } from "../support/server.js";
+import { ENGINES } from "../support/servers.js";
+import { waitUntil } from "../support/waiting.js";
+
+const EVERY = ["read", "append", "write"];
+
+describe.each(ENGINES)("on %s", (engine) => {
+  let options: { url: string; apiKey: string };
+  let client: Client;
+
+  const as = (apiKey: string) => new Client({ ...options, apiKey });
+  const isLetIn = (apiKey: string) => () =>
+    as(apiKey)
+      .whoami()
+      .then(
+        () => true,
+        () => false,
+      );
+
+  beforeEach(async () => {
+    const place = inject("servers")[engine];
+    options = { url: place.url, apiKey: await newKey(place) };
+    client = new Client(options);
+  });
+
+  it("keys are made, listed in pages and revoked, and show their text to nobody", async () => {
+    const made = await client.keys.create({ name: "deploy ü", subject: "ann" });
+    expect(made.key).toMatch(/^tk_/);
+    expect(inspect(made)).not.toContain(made.key);
+    const own = (await client.whoami()).credential;
+    const first = await client.keys.list({ limit: 1 });
+    expect(first.keys.map((it) => it.keyId)).toEqual([own]);
+    const { keys, nextCursor } = await client.keys.list({ cursor: first.nextCursor });
+    expect(keys).toMatchObject([
+      { keyId: made.keyId, name: "deploy ü", subject: "ann", readOnly: false },
+    ]);
+    expect(made.key.startsWith(keys[0]?.prefix ?? "?")).toBe(true);
+    expect(nextCursor).toBeUndefined();
+    await waitUntil(isLetIn(made.key), "the key to be known");
+    expect(await client.keys.revoke(made.keyId)).toBe(made.keyId);
+    expect(await client.keys.revoke(made.keyId)).toBe(made.keyId);
+    await expect(as(made.key).whoami()).rejects.toBeInstanceOf(UnauthorizedError);
+    expect((await client.keys.list()).keys[1]?.revokedAt).toBeInstanceOf(Date);
+    await expect(client.keys.revoke(own)).rejects.toBeInstanceOf(InvalidError);
+    await expect(client.keys.revoke("key_none")).rejects.toBeInstanceOf(NotFoundError);
+    await expect(client.keys.create({ name: "x".repeat(101) })).rejects.toMatchObject({
+      field: "name",
+    });
+  });
+
+  it("a key and a token that only read the tenant see all of it and change nothing", async () => {
+    await client.threads.create({ threadId: "t", title: "Trip" });
+    const key = await client.keys.create({ readOnly: true });
+    const token = await client.tokens.mint({ readOnly: true, ttlSeconds: 600 });
+    const { tokens } = await client.tokens.list();
+    expect(tokens).toMatchObject([{ tokenId: token.tokenId, readOnly: true }]);
+    const [read] = EVERY;
+    const reads = { threads: [read], namespaces: [read], sessions: [read], snapshots: [read] };
+    for (const secret of [key.key, token.token]) {
+      const reader = as(secret);
+      const who = await reader.whoami();
+      expect(who).toMatchObject({ grants: { tenant: ["read"] } });
+      expect(who.capabilities).toEqual({ ...reads, tenant: ["read"] });
+      expect((await reader.threads.search()).threads.map((it) => it.title)).toEqual(["Trip"]);
+      expect((await reader.keys.list()).keys).toHaveLength(2);
+      for (const write of [
+        () => reader.threads.create({ threadId: "u" }),
+        () => reader.store.put(["n"], "k", {}),
+        () => reader.keys.create({ readOnly: true }),
+        () => reader.keys.revoke(key.keyId),
+      ]) {
+        await expect(write()).rejects.toBeInstanceOf(NotGrantedError);
+      }
+    }
+    const capabilities = { threads: EVERY, namespaces: EVERY, sessions: EVERY, snapshots: EVERY };
+    expect((await client.whoami()).capabilities).toEqual({
+      ...capabilities,
+      tenant: ["read", "write"],
+    });
+  });
+});
