@@ -66,6 +66,36 @@ def test_what_the_calls_send_and_answer(server: FakeServer) -> None:
     assert sent(server) == EXPECTED
 
 
+READ_ONLY = ("/v1/tokens", {"read_only": True, "ttl_seconds": 60})
+LIVE = {
+    "token_id": "tok_1",
+    "minter": "key_1",
+    "minted_at": "2026-01-31T12:00:00.000000Z",
+    "expires_at": "2026-01-31T20:00:00.000000Z",
+    "later": True,
+}
+
+
+def test_a_token_that_only_reads_needs_no_subject(server: FakeServer) -> None:
+    answers(server, MINTED)
+    Client(server.url).tokens.mint(read_only=True, ttl_seconds=60)
+    assert sent(server) == [READ_ONLY]
+
+
+async def test_tokens_are_listed_in_pages(server: FakeServer) -> None:
+    pages = [{"tokens": [LIVE], "next_cursor": "c"}, {"tokens": []}]
+    answers(server, *pages, *pages)
+    tokens = Client(server.url).tokens
+    page = tokens.list(limit=1)
+    assert (page.tokens[0].token_id, page.tokens[0].read_only) == ("tok_1", None)
+    assert tokens.list(cursor=page.next_cursor).next_cursor is None
+    coroutines = AsyncClient(server.url).tokens
+    assert await coroutines.list(limit=1) == page
+    assert (await coroutines.list(cursor="c")).tokens == []
+    queries = ["/v1/tokens?limit=1", "/v1/tokens?cursor=c"] * 2
+    assert [seen.path for seen in server.requests("/v1/tokens")] == queries
+
+
 async def test_what_the_coroutines_send_and_answer(server: FakeServer) -> None:
     answers(server, *[MINTED] * 4, *[{"token_id": "tok_1"}] * 3)
     tokens = AsyncClient(server.url).tokens

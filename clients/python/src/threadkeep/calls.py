@@ -17,7 +17,7 @@ import ormsgpack
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
 from threadkeep.records import record
-from threadkeep.tokens import Grants
+from threadkeep.tokens import Capabilities, Grants
 
 Sort = Literal["created", "updated", "state_updated", "status", "thread_id"]
 Order = Literal["asc", "desc"]
@@ -187,6 +187,8 @@ class Identity:
     """Of a token."""
     grants: Grants | None = None
     """None where the whole tenant is granted."""
+    capabilities: Capabilities | None = None
+    """What it may do with some thing of each kind; None from a server that does not tell."""
 
 
 @dataclass(frozen=True)

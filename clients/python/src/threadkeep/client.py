@@ -26,6 +26,7 @@ from threadkeep.file_calls import AsyncFiles, Files
 from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.http.transport import Request
+from threadkeep.key_calls import AsyncKeyCalls, KeyCalls
 from threadkeep.records import record
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
 from threadkeep.session_calls import AsyncSessions, Sessions
@@ -98,8 +99,13 @@ class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
 
     @property
     def tokens(self) -> TokenCalls:
-        """Make, narrow and revoke tokens."""
-        return TokenCalls(self._write)
+        """List, make, narrow and revoke tokens."""
+        return TokenCalls(self._write, self._read)
+
+    @property
+    def keys(self) -> KeyCalls:
+        """List, make and revoke the keys of the own tenant."""
+        return KeyCalls(self._write, self._read)
 
     @property
     def subjects(self) -> Subjects:
@@ -244,7 +250,12 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls, AsyncTransferCa
     @property
     def tokens(self) -> AsyncTokenCalls:
         """See `Client.tokens`."""
-        return AsyncTokenCalls(self._write)
+        return AsyncTokenCalls(self._write, self._read)
+
+    @property
+    def keys(self) -> AsyncKeyCalls:
+        """See `Client.keys`."""
+        return AsyncKeyCalls(self._write, self._read)
 
     @property
     def subjects(self) -> AsyncSubjects:

@@ -33,6 +33,18 @@ class Grants(TypedDict, total=False):
     namespaces: Sequence[NamespaceGrant]
     sessions: Sequence[Grant]
     snapshots: Sequence[Grant]
+    tenant: Sequence[Action]
+    """With everything of the tenant. Of a token without a subject."""
+
+
+class Capabilities(TypedDict):
+    """What a credential may do with some thing of each kind; `grants` say with which."""
+
+    threads: Sequence[Action]
+    namespaces: Sequence[Action]
+    sessions: Sequence[Action]
+    snapshots: Sequence[Action]
+    tenant: Sequence[Action]
 
 
 @dataclass(frozen=True)
@@ -44,3 +56,24 @@ class Token:
     expires_at: str
     grants: Grants
     subject: str | None = None
+
+
+@dataclass(frozen=True)
+class LiveToken:
+    """A minted token that is still valid. Its text is kept nowhere."""
+
+    token_id: str
+    minter: str
+    """Id of the key that made it; `cli` or `local` without one."""
+    minted_at: str
+    expires_at: str
+    read_only: bool | None = None
+    """None of a token from before the server told."""
+
+
+@dataclass(frozen=True)
+class TokenPage:
+    """A page of tokens, newest first. It may be short where the next one has more."""
+
+    tokens: list[LiveToken]
+    next_cursor: str | None

@@ -1,0 +1,89 @@
+"""The key calls of `Client` and `AsyncClient`, in pairs: `client.keys.create(…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from threadkeep import calls
+from threadkeep.errors import ProtocolError
+from threadkeep.http.transport import Request
+from threadkeep.keys import CreatedKey, Key, KeyPage
+from threadkeep.records import listed, record
+
+_KEYS = "/v1/keys"
+_REVOKE = "/v1/keys/revoke"
+
+Body = dict[str, Any]
+
+
+class KeyCalls:
+    """Part of `Client`: for keys of the whole tenant."""
+
+    def __init__(self, write: Callable[[str, Body], Body], read: Callable[[Request], Body]) -> None:
+        self._write = write
+        self._read = read
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> KeyPage:
+        """One page of the keys in the order in which they were made, revoked ones too."""
+        return _page(self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
+
+    def create(
+        self, name: str | None = None, *, subject: str | None = None, read_only: bool = False
+    ) -> CreatedKey:
+        """Make a key, of the whole tenant or of a subject. Its text is answered once.
+
+        With `read_only` it reads what it would otherwise change.
+        """
+        body = _create_body(name, subject, read_only=read_only)
+        return record(CreatedKey, self._write(_KEYS, body))
+
+    def revoke(self, key_id: str, *, own: bool = False) -> str:
+        """Revoke a key, and with it all tokens that were made with it. Answers its id.
+
+        The key of this client is refused unless `own` is true. Can be repeated. Raises
+        NotFoundError for a key that the tenant never had.
+        """
+        return _key_id(self._write(_REVOKE, {"key_id": key_id, "own": own or None}))
+
+
+class AsyncKeyCalls:
+    """Part of `AsyncClient`."""
+
+    def __init__(
+        self,
+        write: Callable[[str, Body], Awaitable[Body]],
+        read: Callable[[Request], Awaitable[Body]],
+    ) -> None:
+        self._write = write
+        self._read = read
+
+    async def list(self, *, limit: int | None = None, cursor: str | None = None) -> KeyPage:
+        """See `KeyCalls.list`."""
+        return _page(await self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
+
+    async def create(
+        self, name: str | None = None, *, subject: str | None = None, read_only: bool = False
+    ) -> CreatedKey:
+        """See `KeyCalls.create`."""
+        body = _create_body(name, subject, read_only=read_only)
+        return record(CreatedKey, await self._write(_KEYS, body))
+
+    async def revoke(self, key_id: str, *, own: bool = False) -> str:
+        """See `KeyCalls.revoke`."""
+        return _key_id(await self._write(_REVOKE, {"key_id": key_id, "own": own or None}))
+
+
+def _create_body(name: str | None, subject: str | None, *, read_only: bool) -> Body:
+    return {"name": name, "subject": subject, "read_only": read_only or None}
+
+
+def _page(answer: Body) -> KeyPage:
+    return KeyPage(listed(Key, answer, "keys"), answer.get("next_cursor"))
+
+
+def _key_id(answer: Body) -> str:
+    revoked = answer.get("key_id")
+    if not isinstance(revoked, str):
+        raise ProtocolError("the answer does not name the revoked key")
+    return revoked
