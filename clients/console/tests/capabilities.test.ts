@@ -34,7 +34,12 @@ const EVERYTHING = ["threads", "sessions", "snapshots", "namespaces"].flatMap((n
 
 /** Each with the permissions that it has for some thing. */
 const CREDENTIALS: [name: string, identity: Identity, has: string[]][] = [
-  ["a key of the tenant", caller(), [...EVERYTHING, "tenant"]],
+  ["a key of the tenant", caller(), [...EVERYTHING, "tenant", "tenant:read"]],
+  [
+    "read-only of the tenant",
+    caller({ tenant: ["read"] }),
+    ["threads:read", "sessions:read", "snapshots:read", "namespaces:read", "tenant:read"],
+  ],
   ["a key of a subject", caller(OF_ANN, "ann"), EVERYTHING],
   ["read-only by id", caller({ threads: [{ id: "t", actions: ["read"] }] }), ["threads:read"]],
   [
@@ -251,6 +256,7 @@ describe("one thing", () => {
 });
 
 it("a list needs more than single things", () => {
+  expect(mayList(caller({ tenant: ["read"] }), "threads")).toBe(true);
   const of = (threads: NonNullable<Grants["threads"]>, subject?: string) =>
     caller({ threads }, subject);
   expect(mayList(caller(), "threads")).toBe(true);

@@ -169,6 +169,8 @@ it("a section is hidden where no grant reads", () => {
   const identity = { tenant: "acme", credential: "token", grants } as unknown as Identity;
   const seen = (["threads", "sessions", "snapshots"] as const).map((one) => maySee(identity, one));
   expect(seen).toEqual([false, false, true]);
+  const reader = { ...identity, grants: { tenant: ["read"] } } as unknown as Identity;
+  expect([maySee(reader, "threads"), maySee(reader, "sessions")]).toEqual([true, true]);
 });
 
 it("a snapshot is summed up by kind", () => {

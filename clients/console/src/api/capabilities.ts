@@ -76,8 +76,10 @@ function isGranted(
   thing: Thing | undefined,
 ): boolean {
   if (permission === "any" || grants === undefined) return true;
-  if (permission === "tenant") return false;
-  const [noun, verb] = permission.split(":") as [Noun, Verb];
+  const whole = grants.tenant ?? [];
+  if (permission === "tenant") return allows(whole, "write");
+  const [noun, verb] = permission.split(":") as [Noun | "tenant", Verb];
+  if (noun === "tenant" || allows(whole, verb)) return allows(whole, verb);
   const granted = grantsOf(grants, noun).filter(({ actions }) => allows(actions, verb));
   const isOfNoun = thing !== undefined && nounOf(thing) === noun;
   if (!isOfNoun) return granted.length > 0;
@@ -129,7 +131,7 @@ function nameOf(thing: Thing): string {
 
 /** Whether the server answers a list of all things of a kind that may be read. Grants of single ones are no list. */
 export function mayList({ grants, subject }: Identity, noun: Named): boolean {
-  if (grants === undefined) return true;
+  if (grants === undefined || allows(grants.tenant ?? [], "read")) return true;
   const read = grantsOf(grants, noun).filter(({ actions }) => allows(actions, "read"));
   return read.some(
     ({ prefix, owned }) => typeof prefix === "string" || (owned === true && subject !== undefined),
@@ -142,7 +144,7 @@ export function nameStart(
   noun: Named,
   verb: Verb,
 ): string | undefined {
-  if (grants === undefined) return "";
+  if (grants === undefined || allows(grants.tenant ?? [], verb)) return "";
   const granted = grantsOf(grants, noun).filter(({ actions }) => allows(actions, verb));
   if (granted.some(({ owned }) => owned === true && subject !== undefined)) return "";
   const prefix = granted.find((grant) => typeof grant.prefix === "string")?.prefix;

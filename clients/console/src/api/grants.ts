@@ -4,15 +4,16 @@ import type { Identity } from "threadkeep";
 
 export type Section = "threads" | "namespaces" | "sessions" | "snapshots";
 
-/** Whether a credential may read anything of a kind. Without grants it has the whole tenant. */
-export function maySee({ grants }: Identity, section: Section): boolean {
-  if (grants === undefined) return true;
-  const granted: readonly { actions: readonly string[] }[] = grants[section] ?? [];
+/** Whether a credential may read anything of a kind. */
+export function maySee(identity: Identity, section: Section): boolean {
+  if (hasWholeTenant(identity)) return true;
+  const granted: readonly { actions: readonly string[] }[] = identity.grants?.[section] ?? [];
   return granted.some(({ actions }) => actions.includes("read"));
 }
 
+/** Whether a credential may read everything of the tenant. Without grants it may also change it. */
 export function hasWholeTenant({ grants }: Identity): boolean {
-  return grants === undefined;
+  return grants === undefined || (grants.tenant ?? []).includes("read");
 }
 
 /** Grants for single things and for what begins with a prefix, as they are named. */
