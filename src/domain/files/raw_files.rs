@@ -21,6 +21,7 @@ use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::scheduling::cpu_pool::{self, INLINE_BYTES_MAX};
+use crate::domain::scheduling::fair_places::{FairPlaces, Share};
 use crate::domain::store::changing::Changing;
 use crate::domain::store::file_head::{FileHead, Form};
 use crate::domain::store::item::{Address, ChangeItem, KeptContent, NewValue};
@@ -33,6 +34,9 @@ pub struct RawFiles {
     storage: Arc<dyn FileStorage>,
     items: Arc<Items>,
     clock: Arc<Clock>,
+    /// Reads of large values: no more are in memory than are worked on. Who has a place here waits for a connection, and then for the CPU pool;
+    /// nobody waits the other way round.
+    large_reads: Arc<FairPlaces>,
 }
 
 /// A file to be read.
@@ -89,7 +93,9 @@ pub struct Stored {
 
 impl RawFiles {
     pub fn new(storage: Arc<dyn FileStorage>, items: Arc<Items>, clock: Arc<Clock>) -> Self {
-        Self { storage, items, clock }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let large_reads = FairPlaces::new(cores, Share::WhileOthersWait);
+        Self { storage, items, clock, large_reads }
     }
 
     /// A file of the caller's. None: there is none, or it is not the caller's to read. One round trip; two beyond 256 KiB.
@@ -105,7 +111,7 @@ impl RawFiles {
         let (found, place) = match self.storage.get_items(caller, addresses, Some(small), now).await
         {
             Err(Error::TooLarge { .. }) => {
-                let place = cpu_pool::take_place(&caller.tenant).await?;
+                let place = self.large_reads.take(&caller.tenant).await?;
                 (self.storage.get_items(caller, addresses, None, now).await?, Some(place))
             }
             found => (found?, None),
@@ -116,6 +122,7 @@ impl RawFiles {
             let Some(row) = self.find(caller, address).await? else { return Ok(None) };
             if row.content_id.as_ref() != Some(id) {
                 // Replaced in between: as it is now.
+                drop(place);
                 return Box::pin(self.open(caller, address)).await;
             }
             let media_type = media_type_of(address, &row.head);
@@ -124,10 +131,9 @@ impl RawFiles {
             return Ok(Some(RawFile { version, created_at, size_bytes, media_type, tag, body }));
         }
         let Some(text) = item.value else { return Ok(None) };
-        let small = match place {
-            Some(place) => cpu_pool::run_at(place, move || read_small(&text)).await??,
-            None => read_small(&text)?,
-        };
+        let size = text.len();
+        let small = cpu_pool::run_sized(&caller.tenant, size, move || read_small(&text)).await??;
+        drop(place);
         Ok(small.and_then(|(head, bytes)| {
             let media_type = media_type_of(address, &head);
             let tag = tag_of_bytes(head.sha256.as_ref()?);

@@ -8,6 +8,7 @@ use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
+use crate::domain::scheduling::cpu_pool::size_of;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 
@@ -172,10 +173,12 @@ impl Change {
         if self.steps.iter().all(adds) { Action::Append } else { Action::Write }
     }
 
-    /// How many entries and documents it adds, and their bytes.
-    pub fn size(&self) -> (usize, usize) {
+    /// How much work the entries and documents are that it adds.
+    pub fn size(&self) -> usize {
         let added = self.steps.iter().flat_map(Step::added);
-        added.fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.text.len()))
+        let (count, bytes) =
+            added.fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.text.len()));
+        size_of(count, bytes)
     }
 
     /// # Errors

@@ -21,13 +21,13 @@ use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::Channel;
 use crate::domain::names::at_most;
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::documents::seal_documents;
 use crate::storage::content::sealing::Sealer;
-use crate::storage::content::short_work::run_sized;
 
 /// Seals one commit, without the chunks that its scope is known to have. `named` is what its parts stand for. Pure CPU work: run it in the caller's task, not
 /// in the batch's. A large one leaves the async worker to other tasks meanwhile.
@@ -42,10 +42,10 @@ pub async fn prepare(
     memory: &ChunkMemory,
     named: Option<&NamedParts>,
 ) -> Result<Prepared> {
-    let size =
+    let (count, bytes) =
         commit.values().fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.data.len()));
     let work = || seal(secret, caller, commit, deadline, memory, named);
-    run_sized(&caller.tenant, size, work).await?
+    cpu_pool::run_here(&caller.tenant, size_of(count, bytes), work).await?
 }
 
 fn seal(

@@ -11,5 +11,4 @@ pub mod redis;
 pub mod scope_memory;
 pub mod sealing;
 pub mod secret_memory;
-pub(in crate::storage) mod short_work;
 pub mod wrapped;

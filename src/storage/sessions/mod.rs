@@ -26,6 +26,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::clock::{Micros, random_id};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::sessions::change::{Change, PreparedChange};
 use crate::domain::sessions::ledger::{Batch, Outcome, Part};
@@ -36,7 +37,6 @@ use crate::domain::sessions::{Content, Document, Session, Stream};
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 use crate::storage::content::chunk_memory::ChunkMemory;
-use crate::storage::content::short_work::run_sized;
 use crate::storage::db::access::{Access, Accessible};
 
 /// An entry takes about 200 bytes.
@@ -112,7 +112,7 @@ impl<T: SessionEngine + LaneStorage> SessionStorage for T {
         let known = self.session_chunks().known(&caller.tenant, &memory_key(scope.id));
         let (size, work) =
             (change.size(), || sealing::prepare(&secret, caller, change, (scope, known)));
-        let prepared = run_sized(&caller.tenant, size, work).await??;
+        let prepared = cpu_pool::run_here(&caller.tenant, size, work).await??;
         Ok(PreparedChange { idempotency, deadline, ..prepared })
     }
 

@@ -25,6 +25,7 @@ use crate::domain::json::exact_fields::pick;
 use crate::domain::json::field_path::FieldPath;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::Tag;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{
     Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
 };
@@ -36,7 +37,6 @@ use crate::storage::content::associated_data::{ValueRow, item_place};
 use crate::storage::content::chunk_memory::{ChunkMemory, Known};
 use crate::storage::content::opening::{Chunks, StoredValue, open_value};
 use crate::storage::content::sealing::Sealer;
-use crate::storage::content::short_work::run_sized;
 
 /// Values up to this size stay in their row: the chunks of one that is replaced are collected later, and few items
 /// share any.
@@ -140,9 +140,9 @@ pub async fn prepare(
     projects: bool,
 ) -> Result<PreparedChanges> {
     let texts = changes.iter().filter_map(|it| it.value.as_ref());
-    let size = (changes.len(), texts.map(|it| it.text.len()).sum());
+    let size = cpu_pool::size_of(changes.len(), texts.map(|it| it.text.len()).sum());
     let work = || prepare_all(secret, tenant, changes, targets, projects);
-    run_sized(tenant, size, work).await?
+    cpu_pool::run_here(tenant, size, work).await?
 }
 
 fn prepare_all(
