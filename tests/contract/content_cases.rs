@@ -26,4 +26,9 @@ contract! {
         documents_are_listed_as_far_as_a_page_holds_them
         a_timeline_ends_where_skeletons_of_parents_do_not_fit
         large_items_are_opened_a_few_at_a_time;
+    long_work:
+        large_values_are_opened_beside_the_workers_and_small_ones_on_them
+        large_documents_are_opened_beside_the_workers
+        large_items_are_opened_and_filtered_beside_the_workers
+        large_entries_of_sessions_are_opened_beside_the_workers;
 }

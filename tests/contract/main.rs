@@ -69,6 +69,7 @@ mod lean;
 mod leases;
 mod listing;
 mod listing_grants;
+mod long_work;
 mod nearest;
 mod new_thread_owners;
 mod owner_macs;

@@ -105,7 +105,11 @@ fn count(bytes: usize) {
     let _ = COUNTED.try_with(|it| it.fetch_add(bytes, Ordering::Relaxed));
 }
 
-async fn take_place(tenant: &str) -> Result<Place> {
+/// Waits for a place of the pool.
+///
+/// # Errors
+/// None: the pool is never closed.
+pub async fn take_place(tenant: &str) -> Result<Place> {
     PLACES.take(tenant).await
 }
 

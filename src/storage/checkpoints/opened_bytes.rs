@@ -33,6 +33,11 @@ impl OpenedBytes {
         self.limit.cast_signed()
     }
 
+    /// Those that were counted.
+    pub fn bytes(&self) -> usize {
+        usize::try_from(self.sum).unwrap_or(usize::MAX)
+    }
+
     /// Counts a value with its list of chunks, if it comes with its bytes.
     ///
     /// # Errors

@@ -334,10 +334,10 @@ impl<T: Accessible> ValuePartStorage for T {
             let rows = rows_named(&mut *access, CHUNKS, &scope, &cells).await?;
             access.end().await?;
             let mut chunks = Chunks::default();
-            for row in &rows {
-                chunks.add(&secret, row.bytes(0)?, row.bytes(1)?)?;
-            }
-            prefetch.complete(&secret, &mut chunks)?;
+            let found = rows.iter().map(|it| Ok((it.bytes(0)?, it.bytes(1)?)));
+            let of = (caller.tenant.as_str(), &secret);
+            chunks.add_each(of, &found.collect::<Result<Vec<_>>>()?)?;
+            prefetch.complete(of, &mut chunks)?;
             if prefetch.is_complete() {
                 return joined(&secret, scope_id, &names, &chunks);
             }

@@ -29,6 +29,11 @@ pub fn seal_documents(
     Bytes::from([&digest[..DOCUMENTS_PREFIX_BYTES], &sealed].concat())
 }
 
+/// About how many bytes sealed documents open to, which they do not say: JSON text takes a quarter of its bytes and less.
+pub fn size_of_documents(sealed: &[u8]) -> usize {
+    sealed.len() * 4
+}
+
 /// Opens what [`seal_documents`] made.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ use crate::content::parts::{self, NAME_BYTES, Name, Part};
 use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
 use crate::domain::checkpoints::checkpoint::{InParts, LargeValues, Value};
 use crate::domain::names::Tag;
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::value_parts::names_of_parts;
 use crate::storage::objects::pack_location::PackLocation;
@@ -59,6 +60,21 @@ impl Chunks {
         Ok(())
     }
 
+    /// Takes stored chunks, each by its name. Many leave the async worker to other tasks meanwhile.
+    ///
+    /// # Errors
+    /// `Integrity` when one is damaged.
+    pub fn add_each<N: AsRef<[u8]>, B: AsRef<[u8]>>(
+        &mut self,
+        (tenant, secret): (&str, &TenantSecret),
+        found: &[(N, B)],
+    ) -> Result<()> {
+        let bytes = found.iter().map(|it| it.1.as_ref().len()).sum();
+        cpu_pool::run_here_at_once(tenant, size_of(found.len(), bytes), || {
+            found.iter().try_for_each(|it| self.add(secret, it.0.as_ref(), it.1.as_ref()))
+        })
+    }
+
     /// Takes chunks one after the other: name, length of 4 bytes, big endian, envelope.
     ///
     /// # Errors
@@ -95,6 +111,10 @@ impl Chunks {
     /// The chunks that lie in packs, for the prefetch.
     pub fn take_placed(&mut self) -> Vec<(PackLocation, Name)> {
         std::mem::take(&mut self.placed)
+    }
+
+    pub fn has_placed(&self) -> bool {
+        !self.placed.is_empty()
     }
 
     /// Some content is not at hand: split values open to zeros, and the answer is not given to anybody.

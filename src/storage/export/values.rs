@@ -43,10 +43,10 @@ pub async fn chunks_of(
     for row in named(access, &scope, &nodes).await? {
         leaves.extend(chunks.add_node(secret, row.bytes(0)?, row.bytes(1)?)?);
     }
-    for row in named(access, &scope, &leaves).await? {
-        chunks.add(secret, row.bytes(0)?, row.bytes(1)?)?;
-    }
-    prefetch.complete(secret, &mut chunks)?;
+    let rows = named(access, &scope, &leaves).await?;
+    let found = rows.iter().map(|it| Ok((it.bytes(0)?, it.bytes(1)?)));
+    chunks.add_each((tenant, secret), &found.collect::<Result<Vec<_>>>()?)?;
+    prefetch.complete((tenant, secret), &mut chunks)?;
     Ok(chunks)
 }
 

@@ -38,22 +38,28 @@ impl PackPrefetch {
     ///
     /// # Errors
     /// `Integrity` when a chunk is damaged.
-    pub fn complete(&self, secret: &TenantSecret, chunks: &mut Chunks) -> Result<()> {
+    pub fn complete(
+        &self,
+        (tenant, secret): (&str, &TenantSecret),
+        chunks: &mut Chunks,
+    ) -> Result<()> {
         let placed = chunks.take_placed();
         if placed.is_empty() {
             return Ok(());
         }
+        let mut found = Vec::with_capacity(placed.len());
         let mut inner = self.inner();
         for (place, name) in placed {
             match inner.fetched.get(&place) {
-                Some(body) => chunks.add(secret, &name, body)?,
+                Some(body) => found.push((name, body.clone())),
                 None => {
                     inner.missing.insert(place, name);
                     chunks.lacks_content();
                 }
             }
         }
-        Ok(())
+        drop(inner);
+        chunks.add_each((tenant, secret), &found)
     }
 
     /// Nothing was missing: the result of the operation counts.

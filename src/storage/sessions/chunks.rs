@@ -37,9 +37,9 @@ pub async fn read_chunks<'a>(
         let names = chunks.add_node(secret, &name, &body)?;
         leaves.extend(names.into_iter().map(|it| (scope_id, it)));
     }
-    for (_, name, body) in read_named(access, dialect, tenant, &leaves).await? {
-        chunks.add(secret, &name, &body)?;
-    }
+    let found = read_named(access, dialect, tenant, &leaves).await?;
+    let found: Vec<_> = found.into_iter().map(|(_, name, body)| (name, body)).collect();
+    chunks.add_each((tenant, secret), &found)?;
     if chunks.take_placed().is_empty() { Ok(chunks) } else { Err(damaged("a chunk in a pack")) }
 }
 

@@ -14,6 +14,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::sessions::ledger::{LogRow, Part as Kind};
 use crate::domain::sessions::loading::{EntriesQuery, Loaded};
 use crate::domain::sessions::name::{KeyRange, SessionName};
@@ -69,7 +70,8 @@ pub async fn load<T: SessionEngine>(
     let chunks = read_chunks(access.as_mut(), engine.dialect(), &secret, (place.tenant, &stored));
     let chunks = chunks.await?;
     access.end().await?;
-    let entries = stored.iter().map(|it| it.entry(&secret, &chunks)).collect::<Result<_>>()?;
+    let open = || stored.iter().map(|it| it.entry(&secret, &chunks)).collect::<Result<_>>();
+    let entries = cpu_pool::run_here(&caller.tenant, size_of(&stored), open).await??;
     Ok(Some(Loaded { entries, head: place.log.head, count: place.log.count(), more }))
 }
 
@@ -93,7 +95,8 @@ pub async fn document<T: SessionEngine>(
     let chunks = read_chunks(access.as_mut(), engine.dialect(), &secret, (place.tenant, &stored));
     let chunks = chunks.await?;
     access.end().await?;
-    join(&secret, &chunks, name, &place.log, &stored).map(Some)
+    let open = || join(&secret, &chunks, name, &place.log, &stored).map(Some);
+    cpu_pool::run_here(&caller.tenant, size_of(&stored), open).await?
 }
 
 /// By key: those of sessions that the caller may read.
@@ -137,7 +140,9 @@ pub async fn find_documents<T: SessionEngine>(
         let session = SessionName::stored(query.kind.clone(), row.bytes(0)?);
         let session = session.ok_or_else(|| damaged("the key of a session"))?;
         let pieces = stored.get(&at).map(Vec::as_slice).unwrap_or_default();
-        let content = join(&secret, &chunks, &query.name, &log_row(row, 3)?, pieces)?;
+        let log = log_row(row, 3)?;
+        let open = || join(&secret, &chunks, &query.name, &log, pieces);
+        let content = cpu_pool::run_here(&caller.tenant, size_of(pieces), open).await??;
         documents.push((session, content));
     }
     Ok(documents)
@@ -327,6 +332,12 @@ impl StoredEntry {
             at: self.at,
         })
     }
+}
+
+/// How much work it is to open them.
+fn size_of(entries: &[StoredEntry]) -> usize {
+    let bytes: i64 = entries.iter().map(|it| it.size_bytes).sum();
+    cpu_pool::size_of(entries.len(), usize::try_from(bytes).unwrap_or(0))
 }
 
 /// A document out of its pieces.

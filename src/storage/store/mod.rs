@@ -7,6 +7,7 @@ pub mod listing;
 pub mod models;
 pub mod namespaces;
 pub mod nearest;
+pub mod opening;
 pub mod postgres;
 pub mod projection;
 pub mod setting_rows;
@@ -31,7 +32,6 @@ use crate::domain::store::batch::{
 };
 use crate::domain::store::history::is_file;
 use crate::domain::store::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};
-use crate::domain::store::storage::OPENED_BYTES_MAX;
 use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::{ValueRow, item_place};
 use crate::storage::content::chunk_memory::{ChunkMemory, Known};
@@ -56,48 +56,6 @@ pub struct StoredItem {
     pub body: Option<Vec<u8>>,
     pub parts: Option<Vec<u8>>,
     pub scope_id: Option<i64>,
-}
-
-/// Which values of many a read opens.
-#[derive(Debug, Clone, Copy)]
-pub enum Together {
-    /// All. More bytes are refused.
-    All(Option<u64>),
-    /// Those of the first items that fit.
-    First,
-}
-
-impl Together {
-    /// How many of `asked` items are answered, of those that were found at these places. The others are dropped before their chunks are read.
-    ///
-    /// # Errors
-    /// `TooLarge`.
-    pub fn keep(self, found: &mut Vec<(usize, StoredItem)>, asked: usize) -> Result<usize> {
-        let sum: u64 = found.iter().map(|it| it.1.item.value_bytes()).sum();
-        match self {
-            Self::All(Some(limit)) if sum > limit => {
-                Err(Error::TooLarge { field: "ops".into(), limit })
-            }
-            Self::First if sum > OPENED_BYTES_MAX => {
-                found.sort_by_key(|it| it.0);
-                let count = count_opened(found.iter().map(|it| &it.1));
-                let answered = found.get(count).map_or(asked, |it| it.0);
-                found.truncate(count);
-                Ok(answered)
-            }
-            _ => Ok(asked),
-        }
-    }
-}
-
-/// How many of these items are opened together: one at least.
-pub fn count_opened<'a>(items: impl Iterator<Item = &'a StoredItem>) -> usize {
-    let mut sum = 0;
-    let fits = |it: &&StoredItem| {
-        sum += it.item.value_bytes();
-        sum <= OPENED_BYTES_MAX
-    };
-    items.take_while(fits).count().max(1)
 }
 
 /// Where the chunks of a large value go, and what is known to be there.

@@ -8,7 +8,9 @@ use sqlx::{Postgres, Row};
 use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::LargeValues;
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
+use crate::storage::content::documents::size_of_documents;
 use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::postgres::PostgresStorage;
@@ -18,18 +20,32 @@ impl PostgresStorage {
     /// The chunks of an answer; what lies in packs is fetched, now that no connection is held.
     pub(in crate::storage) async fn content_of(
         &self,
-        secret: &TenantSecret,
-        rows: &[PgRow],
+        (tenant, secret): (&str, &TenantSecret),
+        fetched: &Fetched,
         large_values: LargeValues,
     ) -> Result<Chunks> {
         let prefetch = PackPrefetch::default();
-        let chunks = chunks_of(secret, rows, &prefetch, large_values)?;
-        if prefetch.is_complete() {
-            return Ok(chunks);
+        let mut is_again = false;
+        loop {
+            let open = || chunks_of((tenant, secret), &fetched.rows, &prefetch, large_values);
+            let chunks = cpu_pool::run_here(tenant, fetched.split_bytes, open).await??;
+            if is_again || prefetch.is_complete() {
+                return Ok(chunks);
+            }
+            prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
+            is_again = true;
         }
-        prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
-        chunks_of(secret, rows, &prefetch, large_values)
     }
+}
+
+/// The rows of an answer, and how much work it is to open them.
+#[derive(Default)]
+pub(in crate::storage) struct Fetched {
+    pub rows: Vec<PgRow>,
+    /// Values, bases and documents.
+    pub size: usize,
+    /// Of the values, those that are put together from chunks.
+    pub split_bytes: usize,
 }
 
 /// Kind of the row that has the chunks.
@@ -37,7 +53,7 @@ pub(in crate::storage) const CONTENT: i32 = 10;
 
 /// The chunks of an answer, with what the prefetch has.
 pub(in crate::storage) fn chunks_of(
-    secret: &TenantSecret,
+    (tenant, secret): (&str, &TenantSecret),
     rows: &[PgRow],
     prefetch: &PackPrefetch,
     large_values: LargeValues,
@@ -47,7 +63,7 @@ pub(in crate::storage) fn chunks_of(
     if let Some(body) = content.and_then(|row| row.get::<Option<&[u8]>, _>("body")) {
         chunks.add_all(secret, body)?;
     }
-    prefetch.complete(secret, &mut chunks)?;
+    prefetch.complete((tenant, secret), &mut chunks)?;
     Ok(chunks)
 }
 
@@ -59,27 +75,43 @@ pub(in crate::storage) async fn fetch_counted(
     connection: &mut Connection,
     query: Query<'_, Postgres, PgArguments>,
     opened: &mut OpenedBytes,
-) -> Result<Vec<PgRow>> {
+) -> Result<Fetched> {
     let mut found = query.fetch(connection);
-    let (mut rows, mut counted) = (Vec::new(), Ok(()));
+    let (mut fetched, mut counted) = (Fetched::default(), Ok(()));
     while let Some(row) = found.try_next().await? {
         if counted.is_err() {
             continue;
         }
-        counted = count(&row, opened);
+        counted = fetched.count(&row, opened);
         match &counted {
-            Ok(()) => rows.push(row),
-            Err(_) => rows = Vec::new(),
+            Ok(()) => fetched.rows.push(row),
+            Err(_) => fetched = Fetched::default(),
         }
     }
-    counted.map(|()| rows)
+    fetched.size = size_of(fetched.rows.len(), fetched.size);
+    counted.map(|()| fetched)
 }
 
-/// Kinds as in `read_sql.rs`.
-fn count(row: &PgRow, opened: &mut OpenedBytes) -> Result<()> {
-    match row.get::<i32, _>("kind") {
-        2..=4 | 7 | 8 => opened.count_value(row.get("size_bytes"), row.get("parts")),
-        5 | 9 => opened.count_base(row.get("body")),
-        _ => Ok(()),
+impl Fetched {
+    /// With the chunks.
+    pub fn whole_size(&self) -> usize {
+        self.size + self.split_bytes
+    }
+
+    /// Kinds as in `read_sql.rs`.
+    fn count(&mut self, row: &PgRow, opened: &mut OpenedBytes) -> Result<()> {
+        let before = opened.bytes();
+        match row.get::<i32, _>("kind") {
+            1 => self.size += size_of_documents(row.get("body")),
+            2..=4 | 7 | 8 => {
+                let list: Option<&[u8]> = row.get("parts");
+                opened.count_value(row.get("size_bytes"), list)?;
+                self.split_bytes += list.map_or(0, |_| opened.bytes() - before);
+            }
+            5 | 9 => opened.count_base(row.get("body"))?,
+            _ => {}
+        }
+        self.size += opened.bytes() - before;
+        Ok(())
     }
 }

@@ -15,12 +15,13 @@ use crate::domain::checkpoints::history::Chain;
 use crate::domain::checkpoints::storage::Page;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::{LISTED_DOCUMENTS_BYTES, OpenedBytes};
 use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::content::associated_data::CheckpointAt;
-use crate::storage::content::documents::open_documents;
+use crate::storage::content::documents::{open_documents, size_of_documents};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::postgres::connection::Connection;
@@ -144,20 +145,28 @@ impl PostgresStorage {
             let (rows, is_last) =
                 read_slice(connection, caller, query, only, after.as_ref(), wanted).await?;
             scanned += rows.len();
-            for row in rows {
-                let entry = read_row(secret, query, only, &row)?;
-                let position = cursor_of(&entry.view);
-                if matches(query, &entry.view)? {
-                    bytes += (entry.view.skeleton.len() + entry.view.metadata.len()) as u64;
-                    if bytes > LIMITS.list_bytes_max && !listed.is_empty() {
-                        return Ok((listed, after));
+            let documents = rows.iter().map(|row| size_of_documents(row.get("documents"))).sum();
+            let size = size_of(rows.len(), documents);
+            let is_full = cpu_pool::run_here_at_once(&caller.tenant, size, || {
+                for row in &rows {
+                    let entry = read_row(secret, query, only, row)?;
+                    let position = cursor_of(&entry.view);
+                    if matches(query, &entry.view)? {
+                        bytes += (entry.view.skeleton.len() + entry.view.metadata.len()) as u64;
+                        if bytes > LIMITS.list_bytes_max && !listed.is_empty() {
+                            return Ok(true);
+                        }
+                        listed.push(entry);
                     }
-                    listed.push(entry);
+                    after = Some(position);
                     if listed.len() == query.limit {
-                        return Ok((listed, Some(position)));
+                        return Ok(true);
                     }
                 }
-                after = Some(position);
+                Ok::<_, Error>(false)
+            })?;
+            if is_full {
+                return Ok((listed, after));
             }
             if is_last {
                 return Ok((listed, None));

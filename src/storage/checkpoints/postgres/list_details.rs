@@ -6,12 +6,13 @@ use std::sync::LazyLock;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::chunks::{chunks_of, fetch_counted};
+use super::chunks::{Fetched, chunks_of, fetch_counted};
 use super::list::ListedRow;
 use super::read_sql::chunks_of_found;
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{LargeValues, View};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::content::associated_data::CheckpointAt;
@@ -79,19 +80,23 @@ pub(super) async fn read_details(
     while done < listed.len() {
         let count = if done < alone_until { 1 } else { DETAIL_ROWS.min(listed.len() - done) };
         let group = &mut listed[done..done + count];
-        let rows = match fetch_details(connection, tenant, group, large_values).await {
+        let fetched = match fetch_details(connection, tenant, group, large_values).await {
             Err(Error::ValuesTooLarge { .. }) if count > 1 => {
                 alone_until = done + count;
                 continue;
             }
             // The next page begins with it, and says so.
             Err(Error::ValuesTooLarge { .. }) if done > 0 => return Ok(done),
-            rows => rows?,
+            fetched => fetched?,
         };
-        let chunks = chunks_of(secret, &rows, prefetch, large_values)?;
-        let mut details = Details::read(secret, group, &rows, &chunks)?;
-        for (at, row) in group.iter_mut().enumerate() {
-            details.fill(secret, &chunks, at, row)?;
+        cpu_pool::run_here_at_once(tenant, fetched.whole_size(), || {
+            let rows = &fetched.rows;
+            let chunks = chunks_of((tenant, secret), rows, prefetch, large_values)?;
+            let mut details = Details::read(secret, group, rows, &chunks)?;
+            let mut places = group.iter_mut().enumerate();
+            places.try_for_each(|(at, row)| details.fill(secret, &chunks, at, row))
+        })?;
+        for row in group {
             size += size_of(&row.view);
             if size > size_max && done > 0 {
                 return Ok(done);
@@ -107,7 +112,7 @@ async fn fetch_details(
     tenant: &str,
     group: &[ListedRow],
     large_values: LargeValues,
-) -> Result<Vec<PgRow>> {
+) -> Result<Fetched> {
     let values: BTreeSet<(i64, i32)> = group
         .iter()
         .flat_map(|row| row.map.values().map(|no| (row.scope_id, *no)))

@@ -12,6 +12,7 @@ pub(in crate::storage) mod read_sql;
 pub(in crate::storage) mod reading;
 pub(in crate::storage) mod runs;
 pub(in crate::storage) mod values;
+mod walk;
 
 use async_trait::async_trait;
 

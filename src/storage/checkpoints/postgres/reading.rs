@@ -5,19 +5,21 @@ use std::collections::{BTreeSet, HashMap};
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::chunks::{CONTENT, chunks_of, fetch_counted};
+use super::chunks::{Fetched, chunks_of, fetch_counted};
 use super::read_sql::Forms;
-use super::values::{Map, OrderedWrite, base_of, in_order, value_of, values_in_order};
+use super::values::{Map, OrderedWrite, base_of, in_order, values_in_order};
+use super::walk::Walk;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Target, View};
-use crate::domain::checkpoints::history::{Base, Chain, Gap, Node};
+use crate::domain::checkpoints::history::{Base, Gap, Node};
 use crate::domain::checkpoints::storage::{CheckpointTuple, TargetHistory};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::prepare::channel_key;
-use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::associated_data::CheckpointAt;
 use crate::storage::content::documents::open_documents;
 use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
@@ -49,18 +51,24 @@ impl PostgresStorage {
         let thread = (caller.tenant.as_str(), target.thread_id.as_str());
         let asked = Lookup { secret: &secret, caller, target, channels: &[], history_only: false };
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
-            let rows = self.read_rows(self.reads.plain, asked).await?;
-            let chunks = self.content_of(&secret, &rows, target.large_values).await?;
-            let found = self.found(asked, (&rows, &chunks))?;
+            let fetched = self.read_rows(self.reads.plain, asked).await?;
+            let found = self.open_found(asked, &fetched).await?;
             if found.history_channels.is_empty() {
                 return Ok(found);
             }
             self.delta_threads.insert(thread.0, thread.1);
         }
         let asked = Lookup { channels: history_channels, ..asked };
-        let rows = self.read_rows(self.reads.target, asked).await?;
-        let chunks = self.content_of(&secret, &rows, target.large_values).await?;
-        self.found(asked, (&rows, &chunks))
+        let fetched = self.read_rows(self.reads.target, asked).await?;
+        self.open_found(asked, &fetched).await
+    }
+
+    async fn open_found(&self, asked: Lookup<'_>, fetched: &Fetched) -> Result<CheckpointTuple> {
+        let tenant = &asked.caller.tenant;
+        let of = (tenant.as_str(), asked.secret);
+        let chunks = self.content_of(of, fetched, asked.target.large_values).await?;
+        let open = || self.found(asked, (&fetched.rows, &chunks));
+        cpu_pool::run_here(tenant, fetched.size, open).await?
     }
 
     /// The answer of `get_checkpoint`, from the rows of its statement.
@@ -99,11 +107,13 @@ impl PostgresStorage {
     ) -> Result<Option<TargetHistory>> {
         let secret = self.secret(&caller.tenant).await?;
         let asked = Lookup { secret: &secret, caller, target, channels, history_only: true };
-        let rows = self.read_rows(self.reads.target, asked).await?;
-        let chunks = self.content_of(&secret, &rows, target.large_values).await?;
+        let fetched = self.read_rows(self.reads.target, asked).await?;
+        let of = (caller.tenant.as_str(), &secret);
+        let chunks = self.content_of(of, &fetched, target.large_values).await?;
         let mut reading = Reading::new(&secret, target.ns.as_str(), channels);
         reading.without_values = true;
-        reading.take(&rows, &chunks)?;
+        let open = || reading.take(&fetched.rows, &chunks);
+        cpu_pool::run_here(&caller.tenant, fetched.size, open).await??;
         let Some(view) = reading.view else { return Ok(None) };
         let asked = |base: &Base| channels.contains(&base.channel);
         let bases = view.bases.into_iter().filter(asked).collect();
@@ -112,25 +122,26 @@ impl PostgresStorage {
     }
 
     /// One round trip; one more when a thread whose values were all whole has a split one now.
-    async fn read_rows(&self, forms: Forms, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
+    async fn read_rows(&self, forms: Forms, asked: Lookup<'_>) -> Result<Fetched> {
         let thread = (asked.caller.tenant.as_str(), asked.target.thread_id.as_str());
         let is_whole = |row: &PgRow| row.get::<Option<&[u8]>, _>("parts").is_none();
         if self.whole_threads.contains(thread.0, thread.1) {
-            let rows = self.fetch_again(forms.whole, asked).await?;
-            if rows.iter().all(is_whole) {
-                return Ok(rows);
+            let fetched = self.fetch_again(forms.whole, asked).await?;
+            if fetched.rows.iter().all(is_whole) {
+                return Ok(fetched);
             }
             self.whole_threads.remove(thread.0, thread.1);
         }
-        let rows = self.fetch_again(forms.split, asked).await?;
+        let fetched = self.fetch_again(forms.split, asked).await?;
+        let rows = &fetched.rows;
         if !asked.history_only && rows.len() > 1 && rows.iter().all(is_whole) {
             self.whole_threads.insert(thread.0, thread.1);
         }
-        Ok(rows)
+        Ok(fetched)
     }
 
     /// A read that met a broken connection is repeated once on a new one.
-    async fn fetch_again(&self, text: &'static str, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
+    async fn fetch_again(&self, text: &'static str, asked: Lookup<'_>) -> Result<Fetched> {
         match self.fetch_rows(text, asked).await {
             Err(Error::Unavailable { .. }) => {
                 self.pool.clear();
@@ -140,7 +151,7 @@ impl PostgresStorage {
         }
     }
 
-    async fn fetch_rows(&self, text: &'static str, asked: Lookup<'_>) -> Result<Vec<PgRow>> {
+    async fn fetch_rows(&self, text: &'static str, asked: Lookup<'_>) -> Result<Fetched> {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
         let thread = OwnedThread::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
         let mut opened = OpenedBytes::of(asked.target.large_values);
@@ -156,9 +167,9 @@ impl PostgresStorage {
             .bind(asked.target.large_values.bytes_max())
             .bind(opened.limit());
         let connection = &mut *self.pool.get_for(thread.tenant).await?;
-        let rows = fetch_counted(connection, query, &mut opened).await?;
-        check_thread(asked, &rows)?;
-        Ok(rows)
+        let fetched = fetch_counted(connection, query, &mut opened).await?;
+        check_thread(asked, &fetched.rows)?;
+        Ok(fetched)
     }
 
     /// Reads the nodes of one gap. An empty answer: the start does not exist.
@@ -180,11 +191,15 @@ impl PostgresStorage {
             .bind(keys)
             .bind(place.large_values.bytes_max())
             .bind(opened.limit());
-        let rows = fetch_counted(connection, query, opened).await?;
-        let chunks = chunks_of(secret, &rows, packs, place.large_values)?;
-        let mut walk = Walk::new(&gap.ns);
-        walk.take(secret, place.scope_id, &gap.channels, (&rows, &chunks))?;
-        Ok(walk.into_nodes())
+        let fetched = fetch_counted(connection, query, opened).await?;
+        cpu_pool::run_here_at_once(place.tenant, fetched.whole_size(), || {
+            let rows = &fetched.rows;
+            let of = (place.tenant, secret);
+            let chunks = chunks_of(of, rows, packs, place.large_values)?;
+            let mut walk = Walk::new(&gap.ns);
+            walk.take(secret, place.scope_id, &gap.channels, (rows, &chunks))?;
+            Ok(walk.into_nodes())
+        })
     }
 }
 
@@ -330,71 +345,5 @@ impl<'a> Reading<'a> {
             ..View::default()
         });
         Ok(())
-    }
-}
-
-/// Nodes of a walk, by depth.
-struct Walk {
-    ns: String,
-    nodes: HashMap<i32, (Node, Vec<OrderedWrite>)>,
-}
-
-impl Walk {
-    fn new(ns: &str) -> Self {
-        Self { ns: ns.to_owned(), nodes: HashMap::new() }
-    }
-
-    /// Takes the rows of a walk. Nodes first: what belongs to one needs its id.
-    fn take(
-        &mut self,
-        secret: &TenantSecret,
-        scope_id: i64,
-        channels: &[String],
-        (rows, chunks): (&[PgRow], &Chunks),
-    ) -> Result<()> {
-        let kind = |row: &PgRow| row.get::<i32, _>("kind");
-        for row in rows.iter().filter(|row| kind(row) == 6) {
-            let (node, _) = self.nodes.entry(row.get("depth")).or_default();
-            let open: Vec<i64> = row.get("keys");
-            let read = |it: &&String| open.contains(&channel_key(secret, it));
-            node.ns.clone_from(&self.ns);
-            node.id = row.get("a");
-            node.parent = row.get("b");
-            node.read_for = channels.iter().filter(read).cloned().collect();
-        }
-        for row in rows.iter().filter(|row| (7..CONTENT).contains(&kind(row))) {
-            let (node, writes) = self.nodes.entry(row.get("depth")).or_default();
-            let at = CheckpointAt { scope_id, ns: &self.ns, id: &node.id };
-            match kind(row) {
-                7 => {
-                    let seed = ValueRow::Version(row.get("number"));
-                    let value = value_of(secret, scope_id, seed, (row, chunks))?;
-                    node.seeds.push((row.get("b"), value));
-                }
-                8 => writes.push(OrderedWrite::read(secret, at, chunks, row)?),
-                _ => node.bases.push(base_of(secret, at, row)?),
-            }
-        }
-        Ok(())
-    }
-
-    fn into_nodes(self) -> Vec<Node> {
-        let mut by_depth: Vec<_> = self.nodes.into_iter().collect();
-        by_depth.sort_by_key(|(depth, _)| *depth);
-        let nodes = by_depth.into_iter().map(|(_, (mut node, writes))| {
-            node.seeds.sort_by(|a, b| a.0.cmp(&b.0));
-            node.bases.sort_by(|a, b| a.channel.cmp(&b.channel));
-            let ordered = in_order(writes);
-            node.writes =
-                ordered.into_iter().map(|it| (it.channel, it.task_id, it.value)).collect();
-            node
-        });
-        nodes.collect()
-    }
-
-    fn into_chain(self) -> Chain {
-        let mut chain = Chain::default();
-        chain.add(self.into_nodes());
-        chain
     }
 }

@@ -69,10 +69,9 @@ pub(in crate::storage) async fn chunks_of<'a>(
     }
     for (scope_id, names) in scopes {
         let place = (tenant.name, scope_id);
-        for (name, body) in read_chunks(connection, place, names.iter().map(Vec::as_slice)).await? {
-            chunks.add(tenant.secret, &name, &body)?;
-        }
+        let found = read_chunks(connection, place, names.iter().map(Vec::as_slice)).await?;
+        chunks.add_each(tenant.of(), &found)?;
     }
-    tenant.prefetch.complete(tenant.secret, &mut chunks)?;
+    tenant.prefetch.complete(tenant.of(), &mut chunks)?;
     Ok(chunks)
 }

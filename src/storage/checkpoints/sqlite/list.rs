@@ -15,10 +15,11 @@ use crate::domain::checkpoints::history::channels_without_value;
 use crate::domain::checkpoints::storage::Page;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::{LISTED_DOCUMENTS_BYTES, OpenedBytes};
-use crate::storage::content::documents::open_documents;
+use crate::storage::content::documents::{open_documents, size_of_documents};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::rows::{ids_json, prefixes_json};
@@ -92,16 +93,24 @@ async fn scan(
         let slice = if query.filter.is_some() { FILTER_SLICE } else { limit + 1 };
         let of = (caller, tenant.secret);
         let (found, is_last) = read_slice(connection, of, query, after.as_ref(), slice).await?;
-        for row in found {
-            if rows.len() == limit || documents_bytes > LISTED_DOCUMENTS_BYTES {
-                return Ok((rows, after));
+        let documents = found.iter().map(|row| size_of_documents(&row.documents)).sum();
+        let size = query.filter.as_ref().map_or(0, |_| size_of(found.len(), documents));
+        let is_full = cpu_pool::run_here_at_once(tenant.name, size, || {
+            for row in found {
+                if rows.len() == limit || documents_bytes > LISTED_DOCUMENTS_BYTES {
+                    return Ok(true);
+                }
+                looked_at += 1;
+                after = Some(cursor(&row));
+                if matches(tenant, query, &row)? {
+                    documents_bytes += row.documents.len();
+                    rows.push(row);
+                }
             }
-            looked_at += 1;
-            after = Some(cursor(&row));
-            if matches(tenant, query, &row)? {
-                documents_bytes += row.documents.len();
-                rows.push(row);
-            }
+            Ok::<_, Error>(false)
+        })?;
+        if is_full {
+            return Ok((rows, after));
         }
         if is_last {
             return Ok((rows, None));

@@ -9,6 +9,7 @@ use sqlx::{Row, Sqlite};
 use super::chunks::chunks_of;
 use super::views::Tenant;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::value_parts::comes_as_names;
@@ -80,8 +81,11 @@ pub(super) async fn open_values<'a>(
     let stored: Vec<StoredRow> = rows.iter().map(StoredRow::read).collect::<Result<_>>()?;
     let lists = stored.iter().filter_map(|it| Some((it.scope_id, it.list(tenant.large_values)?)));
     let chunks = chunks_of(connection, tenant, lists).await?;
-    let values = stored.iter().enumerate().map(|(at, it)| (it, row_of(at)));
-    values.map(|(it, row)| open_value(tenant.secret, &it.value(row), &chunks)).collect()
+    let bytes = stored.iter().map(|it| it.opened_bytes(tenant.large_values)).sum();
+    cpu_pool::run_here_at_once(tenant.name, size_of(stored.len(), bytes), || {
+        let values = stored.iter().enumerate().map(|(at, it)| (it, row_of(at)));
+        values.map(|(it, row)| open_value(tenant.secret, &it.value(row), &chunks)).collect()
+    })
 }
 
 struct StoredRow {
@@ -107,10 +111,17 @@ impl StoredRow {
 
     /// The list of chunks whose bytes the reader wants.
     fn list(&self, large_values: LargeValues) -> Option<&[u8]> {
-        let list = self.parts.as_deref()?;
-        let is_opened = !large_values.leaves_out(self.size_bytes)
-            && !comes_as_names(self.size_bytes, list, large_values);
-        is_opened.then_some(list)
+        self.parts.as_deref().filter(|_| self.is_opened(large_values))
+    }
+
+    fn opened_bytes(&self, large_values: LargeValues) -> usize {
+        let size = usize::try_from(self.size_bytes).unwrap_or(0);
+        if self.is_opened(large_values) { size } else { 0 }
+    }
+
+    fn is_opened(&self, large_values: LargeValues) -> bool {
+        let is_named = |it: &[u8]| comes_as_names(self.size_bytes, it, large_values);
+        !large_values.leaves_out(self.size_bytes) && !self.parts.as_deref().is_some_and(is_named)
     }
 
     fn value<'a>(&'a self, row: ValueRow<'a>) -> StoredValue<'a> {

@@ -13,6 +13,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{
     LargeValues, PENDING_SENDS, PendingWrite, Value, View, WriteCall,
 };
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::open_base;
 use crate::storage::checkpoints::channel_map;
@@ -20,7 +21,7 @@ use crate::storage::checkpoints::channel_map::Entry;
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::prepare::{channels_of, version_key};
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::content::documents::open_documents;
+use crate::storage::content::documents::{open_documents, size_of_documents};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::rows::RowSet;
 
@@ -88,6 +89,10 @@ impl<'a> Tenant<'a> {
         Self { name, secret, prefetch, large_values: LargeValues::Whole }
     }
 
+    pub(in crate::storage) fn of(&self) -> (&'a str, &'a TenantSecret) {
+        (self.name, self.secret)
+    }
+
     pub(in crate::storage) fn reading(self, large_values: LargeValues) -> Self {
         Self { large_values, ..self }
     }
@@ -116,7 +121,9 @@ pub(super) async fn load_views(
 
 /// A view without values, writes and bases.
 pub(in crate::storage) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> Result<View> {
-    let (skeleton, metadata) = open_documents(tenant.secret, row.at(), &row.documents)?;
+    let open = || open_documents(tenant.secret, row.at(), &row.documents);
+    let (skeleton, metadata) =
+        cpu_pool::run_here_at_once(tenant.name, size_of_documents(&row.documents), open)?;
     Ok(View {
         thread_id: row.thread_id.clone(),
         ns: row.ns.clone(),
@@ -293,17 +300,20 @@ pub(super) async fn read_bases(
     let set: RowSet = places.iter().map(place_json).collect();
     let rows =
         sqlx::query(READ_BASES).bind(tenant.name).bind(set.json()).fetch_all(connection).await?;
+    let before = opened.bytes();
+    for row in &rows {
+        opened.count_base(row.try_get("document")?)?;
+    }
     let at: HashMap<usize, &CheckpointKeys<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let base = |row: &SqliteRow| {
         let channel: String = row.try_get("channel")?;
-        let document: &[u8] = row.try_get("document")?;
-        opened.count_base(document)?;
         let position = position(row)?;
         let place = at[&position];
         let at = CheckpointAt { scope_id: place.scope_id, ns: place.ns, id: place.id };
-        Ok((position, open_base(tenant.secret, at, channel, document)?))
+        Ok((position, open_base(tenant.secret, at, channel, row.try_get("document")?)?))
     };
-    rows.iter().map(base).collect()
+    let size = size_of(rows.len(), opened.bytes() - before);
+    cpu_pool::run_here_at_once(tenant.name, size, || rows.iter().map(base).collect())
 }
 
 async fn load_bases(

@@ -8,6 +8,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::Part;
 use crate::domain::caller::Caller;
 use crate::domain::files::contents::ContentId;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 use crate::storage::content::opening::{Chunks, parts_of};
 use crate::storage::db::access::{Accessible, SqlValue, rows_named};
@@ -47,13 +48,18 @@ pub(super) async fn read_slice(
         let scope = [caller.tenant.as_str().into(), scope_id.into()];
         let rows = rows_named(&mut *access, CHUNKS, &scope, &names).await?;
         access.end().await?;
-        let mut chunks = Chunks::default();
-        for row in &rows {
-            chunks.add(&secret, row.bytes(0)?, row.bytes(1)?)?;
-        }
-        prefetch.complete(&secret, &mut chunks)?;
-        if prefetch.is_complete() {
-            return Ok((start, join(&secret, scope_id, &parts, size, &chunks)?));
+        let found = rows.iter().map(|it| Ok((it.bytes(0)?, it.bytes(1)?)));
+        let found = found.collect::<Result<Vec<_>>>()?;
+        let open = || {
+            let (of, mut chunks) = ((caller.tenant.as_str(), &secret), Chunks::default());
+            chunks.add_each(of, &found)?;
+            prefetch.complete(of, &mut chunks)?;
+            let is_whole = prefetch.is_complete();
+            is_whole.then(|| join(&secret, scope_id, &parts, size, &chunks)).transpose()
+        };
+        let size_bytes = usize::try_from(size).unwrap_or(usize::MAX);
+        if let Some(bytes) = cpu_pool::run_here(&caller.tenant, size_bytes, open).await?? {
+            return Ok((start, bytes));
         }
         prefetch.fetch_missing(engine.objects(), &secret).await?;
     }

@@ -8,9 +8,11 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::history_storage::{ItemHistoryStorage, ListVersions, VersionPage};
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::store::StoredItem;
+use crate::storage::store::opening::opening_size;
 use crate::storage::store::versions::page;
 
 /// $5 below which version, $6 rows, $7 whether values are wanted, $8 bytes after which no further value is read. One state: an
@@ -78,6 +80,7 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         let items: Vec<&StoredItem> = found.iter().map(|it| &it.0).collect();
         let chunks = self.content_of_items(&caller.tenant, &secret, &items).await?;
-        page(query, &found, &secret, &chunks)
+        let open = || page(query, &found, &secret, &chunks);
+        cpu_pool::run_here(&caller.tenant, opening_size(&items), open).await?
     }
 }

@@ -14,6 +14,7 @@ use crate::domain::Result;
 use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
@@ -25,10 +26,10 @@ use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::store::indexing_rows::Indexable;
 use crate::storage::store::models::ModelMemory;
+use crate::storage::store::opening::{Together, open_placed, opening_size};
 use crate::storage::store::projection::array_literal;
 use crate::storage::store::{
-    Columns, StoredItem, Target, Together, memory_key, needs_content, prepare, unresolved,
-    with_request,
+    Columns, StoredItem, Target, memory_key, needs_content, prepare, unresolved, with_request,
 };
 
 /// How often an item whose chunks are gone is read.
@@ -195,15 +196,12 @@ impl PostgresStorage {
             result => result,
         }?;
         let answered = together.keep(&mut stored, addresses.len())?;
-        let mut found: Vec<Option<Item>> = addresses[..answered].iter().map(|_| None).collect();
         let secret = self.secret(&caller.tenant).await?;
         let opened: Vec<&StoredItem> = stored.iter().map(|it| &it.1).collect();
         let chunks = self.content_of_items(&caller.tenant, &secret, &opened).await?;
-        for (at, stored) in stored {
-            let value = Some(stored.open(&secret, &chunks)?);
-            found[at] = Some(Item { value, ..stored.item });
-        }
-        Ok(found)
+        let size = opening_size(&opened);
+        let open = || open_placed(&secret, stored, &chunks, answered);
+        cpu_pool::run_here(&caller.tenant, size, open).await?
     }
 
     pub(in crate::storage) async fn read_items(
@@ -245,7 +243,9 @@ impl PostgresStorage {
         // Twice where something lies in packs: then it is fetched in between, without a connection.
         for _ in 0..2 {
             chunks = self.read_lists(tenant, secret, &lists).await?;
-            prefetch.complete(secret, &mut chunks)?;
+            let size = if chunks.has_placed() { opening_size(items) } else { 0 };
+            let complete = || prefetch.complete((tenant, secret), &mut chunks);
+            cpu_pool::run_here(tenant, size, complete).await??;
             if prefetch.is_complete() {
                 break;
             }
@@ -275,9 +275,13 @@ impl PostgresStorage {
             let names = chunks.add_node(secret, &name, &body)?;
             leaves.extend(names.into_iter().map(|it| (scope_id, it)));
         }
-        for (_, name, body) in read_chunks(&mut connection, tenant, &leaves).await? {
-            chunks.add(secret, &name, &body)?;
-        }
+        let found = read_chunks(&mut connection, tenant, &leaves).await?;
+        drop(connection);
+        let found: Vec<_> = found.into_iter().map(|(_, name, body)| (name, body)).collect();
+        let bytes = found.iter().map(|it| it.1.len()).sum();
+        let size = cpu_pool::size_of(found.len(), bytes);
+        let open = || chunks.add_each((tenant, secret), &found);
+        cpu_pool::run_here(tenant, size, open).await??;
         Ok(chunks)
     }
 

@@ -14,13 +14,15 @@ use super::search_sql::{Bound, COLUMNS, Statement};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{Address, Item, ItemPage, Key, Scope, SearchItems, Select};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::{Metric, Near};
 use crate::domain::{Error, Result};
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::store::nearest::{Paging, fits};
-use crate::storage::store::{StoredItem, count_opened, selected};
+use crate::storage::store::opening::{count_opened, opening_size};
+use crate::storage::store::{StoredItem, selected};
 
 /// Candidates up to which all are compared.
 const EXACT_MAX: i64 = 5_000;
@@ -145,21 +147,25 @@ impl PostgresStorage {
         let NearestSearch { tenant, query, .. } = search;
         let opened: Vec<&StoredItem> = some.iter().map(|it| &it.1).collect();
         let chunks = self.content_of_items(tenant, secret, &opened).await?;
-        for (candidate, stored) in some {
-            let text = stored.open(secret, &chunks)?;
-            let changed = stored.item.version != candidate.version;
-            if (candidate.has_marks || changed) && !fits(query.scope.filter.as_ref(), &text)? {
-                continue;
+        let size = opening_size(&opened);
+        let take = || {
+            for (candidate, stored) in some {
+                let text = stored.open(secret, &chunks)?;
+                let changed = stored.item.version != candidate.version;
+                if (candidate.has_marks || changed) && !fits(query.scope.filter.as_ref(), &text)? {
+                    continue;
+                }
+                let value = match query.select {
+                    Select::Nothing => None,
+                    _ => selected(text, &query.select)?,
+                };
+                if !paging.take(Item { value, score: candidate.score, ..stored.item }) {
+                    return Ok(false);
+                }
             }
-            let value = match query.select {
-                Select::Nothing => None,
-                _ => selected(text, &query.select)?,
-            };
-            if !paging.take(Item { value, score: candidate.score, ..stored.item }) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+            Ok(true)
+        };
+        cpu_pool::run_here(tenant, size, take).await?
     }
 
     async fn candidates(&self, search: &NearestSearch<'_>, rows: usize) -> Result<Vec<Candidate>> {

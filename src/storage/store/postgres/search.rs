@@ -7,17 +7,20 @@ use sqlx::postgres::PgRow;
 use super::items::read_item;
 use super::search_sql::{Ask, Statement};
 use crate::content::keys::TenantSecret;
-use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
 use crate::domain::json::filter::Filter;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{
     Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select,
 };
 use crate::domain::store::namespace::Namespace;
+use crate::domain::{Error, Result};
+use crate::storage::content::opening::Chunks;
 use crate::storage::postgres::PostgresStorage;
+use crate::storage::store::opening::opening_size;
 use crate::storage::store::{Candidates, StoredItem, selected};
 
 /// Rows with marks that one statement looks at, where nothing is known of how many match.
@@ -114,47 +117,13 @@ impl PostgresStorage {
         tenant: &str,
         collecting: &Collecting<'_>,
         hits: Vec<Hit>,
-        (page, candidates): (&mut ItemPage, &mut Candidates),
+        onto: (&mut ItemPage, &mut Candidates),
     ) -> Result<(usize, End)> {
-        let Collecting { secret, query, skip, limit } = collecting;
         let items: Vec<&StoredItem> = hits.iter().map(|it| &it.stored).collect();
-        let chunks = self.content_of_items(tenant, secret, &items).await?;
-        let filter = query.scope.filter.as_ref();
-        let wants_value = query.select != Select::Nothing;
-        // Rows that are not among the hits are matches before the first one that is wanted.
-        let mut number = if filter.is_some() { 0 } else { *skip };
-        let mut matched = number;
-        let mut end = End::Done;
-        for hit in hits {
-            let needs_text = wants_value || hit.has_marks && filter.is_some();
-            if hit.stored.body.is_none() && needs_text {
-                return Ok((matched, end));
-            }
-            candidates.take()?;
-            matched += hit.number - number - 1;
-            number = hit.number;
-            end = End::Cut(hit.stored.item.position(query.sort));
-            let text = match &hit.stored.body {
-                Some(_) => Some(hit.stored.open(secret, &chunks)?),
-                None => None,
-            };
-            if let (Some(filter), Some(text)) = (filter, &text)
-                && !holds(filter, text, hit.has_marks)?
-            {
-                continue;
-            }
-            matched += 1;
-            if matched <= *skip {
-                continue;
-            }
-            if page.items.len() == *limit {
-                page.next = page.items.last().map(|it| it.position(query.sort));
-                return Ok((matched, End::Full));
-            }
-            let value = text.map(|it| selected(it, &query.select)).transpose()?.flatten();
-            page.items.push(Item { value, ..hit.stored.item });
-        }
-        Ok((matched, End::Done))
+        let chunks = self.content_of_items(tenant, collecting.secret, &items).await?;
+        let size = opening_size(&items);
+        let take = || collecting.take(hits, &chunks, onto);
+        cpu_pool::run_here(tenant, size, take).await?
     }
 
     /// Round trips: one, and one for each page of rows with marks where there is a filter.
@@ -186,11 +155,15 @@ impl PostgresStorage {
             let items: Vec<&StoredItem> = hits.iter().map(|it| &it.stored).collect();
             let chunks = self.content_of_items(&caller.tenant, &secret, &items).await?;
             let asked = items.len();
-            for item in items.iter().filter(|it| it.body.is_some()) {
-                candidates.take()?;
-                count += u64::from(holds(filter, &item.open(&secret, &chunks)?, true)?);
-                after = Some(item.item.position(ItemSort::Key));
-            }
+            let take = || {
+                for item in items.iter().filter(|it| it.body.is_some()) {
+                    candidates.take()?;
+                    count += u64::from(holds(filter, &item.open(&secret, &chunks)?, true)?);
+                    after = Some(item.item.position(ItemSort::Key));
+                }
+                Ok::<_, Error>(())
+            };
+            cpu_pool::run_here(&caller.tenant, opening_size(&items), take).await??;
             if asked < MARKED_PAGE && items.iter().all(|it| it.body.is_some()) {
                 return Ok(count);
             }
@@ -218,6 +191,54 @@ impl PostgresStorage {
         let rows = statement.query().fetch_all(&mut *self.searches.get(tenant).await?).await;
         let rows = rows?;
         Ok(rows.iter().map(hit).collect())
+    }
+}
+
+impl Collecting<'_> {
+    /// Opens hits and adds what matches to the page. Answers how many matches there were.
+    fn take(
+        &self,
+        hits: Vec<Hit>,
+        chunks: &Chunks,
+        (page, candidates): (&mut ItemPage, &mut Candidates),
+    ) -> Result<(usize, End)> {
+        let Self { secret, query, skip, limit } = self;
+        let filter = query.scope.filter.as_ref();
+        let wants_value = query.select != Select::Nothing;
+        // Rows that are not among the hits are matches before the first one that is wanted.
+        let mut number = if filter.is_some() { 0 } else { *skip };
+        let mut matched = number;
+        let mut end = End::Done;
+        for hit in hits {
+            let needs_text = wants_value || hit.has_marks && filter.is_some();
+            if hit.stored.body.is_none() && needs_text {
+                return Ok((matched, end));
+            }
+            candidates.take()?;
+            matched += hit.number - number - 1;
+            number = hit.number;
+            end = End::Cut(hit.stored.item.position(query.sort));
+            let text = match &hit.stored.body {
+                Some(_) => Some(hit.stored.open(secret, chunks)?),
+                None => None,
+            };
+            if let (Some(filter), Some(text)) = (filter, &text)
+                && !holds(filter, text, hit.has_marks)?
+            {
+                continue;
+            }
+            matched += 1;
+            if matched <= *skip {
+                continue;
+            }
+            if page.items.len() == *limit {
+                page.next = page.items.last().map(|it| it.position(query.sort));
+                return Ok((matched, End::Full));
+            }
+            let value = text.map(|it| selected(it, &query.select)).transpose()?.flatten();
+            page.items.push(Item { value, ..hit.stored.item });
+        }
+        Ok((matched, End::Done))
     }
 }
 

@@ -8,10 +8,12 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::history_storage::{ItemHistoryStorage, ListVersions, VersionPage};
 use crate::storage::checkpoints::sqlite::views::Tenant;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
+use crate::storage::store::opening::opening_size;
 use crate::storage::store::versions::page;
 use crate::storage::store::{StoredItem, namespaces};
 
@@ -73,7 +75,8 @@ impl ItemHistoryStorage for SqliteStorage {
             let chunks = content_of(&mut read, tenant, &opened).await?;
             read.end().await?;
             if prefetch.is_complete() {
-                return page(query, &found, &secret, &chunks);
+                let open = || page(query, &found, &secret, &chunks);
+                return cpu_pool::run_here(&caller.tenant, opening_size(&opened), open).await?;
             }
             prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }

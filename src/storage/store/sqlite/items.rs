@@ -11,6 +11,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::error::Obstacle;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
@@ -26,9 +27,10 @@ use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::rows::RowSet;
 use crate::storage::store::indexing_rows::Indexable;
 use crate::storage::store::models::ModelMemory;
+use crate::storage::store::opening::{Together, open_placed, opening_size};
 use crate::storage::store::{
-    Columns, StoredItem, Target, Together, memory_key, namespaces, needs_content, prepare,
-    unresolved, with_request,
+    Columns, StoredItem, Target, memory_key, namespaces, needs_content, prepare, unresolved,
+    with_request,
 };
 use crate::storage::tokens::owner_macs::OwnerRow;
 
@@ -320,12 +322,10 @@ async fn read_items(
     let answered = together.keep(&mut stored, addresses.len())?;
     let opened: Vec<&StoredItem> = stored.iter().map(|it| &it.1).collect();
     let chunks = content_of(read, tenant, &opened).await?;
-    let mut found: Vec<Option<Item>> = addresses[..answered].iter().map(|_| None).collect();
-    for (at, stored) in stored {
-        let value = Some(stored.open(tenant.secret, &chunks)?);
-        found[at] = Some(Item { value, ..stored.item });
-    }
-    Ok(found)
+    let size = opening_size(&opened);
+    cpu_pool::run_here_at_once(tenant.name, size, || {
+        open_placed(tenant.secret, stored, &chunks, answered)
+    })
 }
 
 pub(in crate::storage) async fn content_of(

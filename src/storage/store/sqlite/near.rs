@@ -11,18 +11,19 @@ use sqlx::sqlite::SqliteConnection;
 use super::items::{COLUMNS, content_of, read_item};
 use super::search::{Bound, BoundStatement};
 use super::vectors::of_bytes;
-use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{Item, ItemPage, SearchItems, Select};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::vector::Near;
+use crate::domain::{Error, Result};
 use crate::storage::checkpoints::sqlite::views::Tenant;
-use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::store::nearest::{Paging, fits};
-use crate::storage::store::{StoredItem, count_opened, selected};
+use crate::storage::store::opening::{count_opened, opening_size};
+use crate::storage::store::{StoredItem, selected};
 
 /// Items that are read at one time. Fewer are opened where they are large.
 const SLICE: usize = 64;
@@ -158,26 +159,38 @@ async fn page_of(
             .fetch_all(&mut *read)
             .await?;
         let stored = rows.iter().map(read_item).collect::<Result<Vec<_>>>()?;
-        let (mut chunks, mut opened_until) = (Chunks::default(), 0);
-        for (at, ranked) in slice.iter().enumerate() {
-            let Some(item) = stored.get(at) else { break };
-            if opens && at == opened_until {
-                opened_until += count_opened(stored[at..].iter());
-                let opened: Vec<&StoredItem> = stored[at..opened_until].iter().collect();
-                chunks = content_of(read, tenant, &opened).await?;
-            }
-            let text = if opens { Some(item.open(tenant.secret, &chunks)?) } else { None };
-            // Placeholders of content that is still to be fetched match nothing.
-            if let Some(text) = &text
-                && !fits(filter, text).unwrap_or(false)
-            {
-                continue;
-            }
-            let value = match text {
-                Some(text) if query.select != Select::Nothing => selected(text, &query.select)?,
-                _ => None,
-            };
-            if !paging.take(Item { value, score: ranked.score, ..item.item.clone() }) {
+        let (mut slice, mut stored) = (slice, stored);
+        while !stored.is_empty() {
+            let count = if opens { count_opened(stored.iter()) } else { stored.len() };
+            let some: Vec<StoredItem> = stored.drain(..count).collect();
+            let opened: Vec<&StoredItem> = some.iter().filter(|_| opens).collect();
+            let chunks = content_of(read, tenant, &opened).await?;
+            let size = opening_size(&opened);
+            let (of_some, rest) = slice.split_at(count);
+            slice = rest;
+            let has_room = cpu_pool::run_here_at_once(tenant.name, size, || {
+                for (ranked, stored) in of_some.iter().zip(some) {
+                    let text =
+                        if opens { Some(stored.open(tenant.secret, &chunks)?) } else { None };
+                    // Placeholders of content that is still to be fetched match nothing.
+                    if let Some(text) = &text
+                        && !fits(filter, text).unwrap_or(false)
+                    {
+                        continue;
+                    }
+                    let value = match text {
+                        Some(text) if query.select != Select::Nothing => {
+                            selected(text, &query.select)?
+                        }
+                        _ => None,
+                    };
+                    if !paging.take(Item { value, score: ranked.score, ..stored.item }) {
+                        return Ok(false);
+                    }
+                }
+                Ok::<_, Error>(true)
+            })?;
+            if !has_room {
                 return Ok(paging.finish());
             }
         }

@@ -9,6 +9,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{
     Item, ItemCursor, ItemPage, ItemSort, ListNamespaces, Scope, SearchItems, Select,
 };
@@ -19,7 +20,8 @@ use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::connection::Read;
 use crate::storage::store::listing::Listing;
-use crate::storage::store::{Candidates, StoredItem, count_opened, namespaces, order_by, selected};
+use crate::storage::store::opening::{count_opened, opening_size};
+use crate::storage::store::{Candidates, StoredItem, namespaces, order_by, selected};
 
 /// Rows that are read at one time. Fewer are opened where they are large.
 const SLICE: usize = 64;
@@ -229,21 +231,24 @@ impl Scan<'_> {
     ) -> Result<bool> {
         let opened: Vec<&StoredItem> = some.iter().filter(|_| opens).collect();
         let chunks = content_of(read, self.tenant, &opened).await?;
-        for stored in some {
-            candidates.take()?;
-            let value = if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
-            let matches = match (&self.scope.filter, &value) {
-                // Placeholders of content that is still to be fetched match nothing.
-                (Some(filter), Some(text)) => {
-                    exact_json::parse("value", text).is_ok_and(|document| filter.matches(&document))
+        let size = opening_size(&opened);
+        cpu_pool::run_here_at_once(self.tenant.name, size, || {
+            for stored in some {
+                candidates.take()?;
+                let value =
+                    if opens { Some(stored.open(self.tenant.secret, &chunks)?) } else { None };
+                let matches = match (&self.scope.filter, &value) {
+                    // Placeholders of content that is still to be fetched match nothing.
+                    (Some(filter), Some(text)) => exact_json::parse("value", text)
+                        .is_ok_and(|document| filter.matches(&document)),
+                    _ => true,
+                };
+                if matches && !take(stored, value.filter(|_| self.wants_values))? {
+                    return Ok(false);
                 }
-                _ => true,
-            };
-            if matches && !take(stored, value.filter(|_| self.wants_values))? {
-                return Ok(false);
             }
-        }
-        Ok(true)
+            Ok(true)
+        })
     }
 }
 
