@@ -30,5 +30,8 @@ contract! {
         large_values_are_opened_beside_the_workers_and_small_ones_on_them
         large_documents_are_opened_beside_the_workers
         large_items_are_opened_and_filtered_beside_the_workers
+        large_items_are_found_by_words_and_vectors_beside_the_workers
+        large_items_are_indexed_beside_the_workers
+        large_files_are_edited_and_read_beside_the_workers
         large_entries_of_sessions_are_opened_beside_the_workers;
 }

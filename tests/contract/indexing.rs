@@ -28,7 +28,7 @@ pub struct Letters {
 }
 
 impl Letters {
-    fn new(model: &str) -> Arc<Self> {
+    pub fn new(model: &str) -> Arc<Self> {
         let (refuses, asked) = (Mutex::new(None), AtomicUsize::new(0));
         Arc::new(Self { model: Model::new(model).unwrap(), refuses, asked })
     }
@@ -65,7 +65,7 @@ impl Embeddings for Letters {
     }
 }
 
-async fn store_with(h: &Harness, letters: &Arc<Letters>) -> Store {
+pub async fn store_with(h: &Harness, letters: &Arc<Letters>) -> Store {
     let store = Store::on(h).await;
     let embedder = Embedder::new(Some(Arc::clone(letters) as Arc<dyn Embeddings>));
     let Store { items, settings, quotas, clock, caller, storage } = store;
@@ -74,12 +74,12 @@ async fn store_with(h: &Harness, letters: &Arc<Letters>) -> Store {
     Store { items, settings, quotas, clock, caller, storage }
 }
 
-fn worker(store: &Store, letters: &Arc<Letters>) -> Indexer {
+pub fn worker(store: &Store, letters: &Arc<Letters>) -> Indexer {
     let embeddings = Arc::clone(letters) as Arc<dyn Embeddings>;
     Indexer::new(store.storage.clone(), embeddings, Arc::clone(&store.clock), Arc::default())
 }
 
-fn indexed(labels: &[&str], key: &str, value: &str, paths: &[&str]) -> ChangeItem {
+pub fn indexed(labels: &[&str], key: &str, value: &str, paths: &[&str]) -> ChangeItem {
     let mut put = change(labels, key, Some(value));
     let paths = paths.iter().map(|it| FieldPath::new(it).unwrap()).collect();
     put.value.as_mut().unwrap().index = paths;
@@ -99,7 +99,7 @@ async fn work_off(worker: &Indexer) {
     while worker.round().await.unwrap() {}
 }
 
-async fn is_refused(store: &Store) -> bool {
+pub async fn is_refused(store: &Store) -> bool {
     if masters().is_some() {
         let error = store.try_put(indexed(&["n"], "k", "{}", &["$"])).await.unwrap_err();
         assert!(matches!(error, Error::VectorsNeedPlaintext { field: "index" }), "{error}");

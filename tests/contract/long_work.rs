@@ -6,18 +6,26 @@ use std::fmt::Debug;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, Value};
+use threadkeep::domain::files::changing::UploadFile;
 use threadkeep::domain::scheduling::cpu_pool::count_long_work;
 use threadkeep::domain::sessions::loading::Load;
 use threadkeep::domain::sessions::storage::FindDocuments;
 use threadkeep::domain::store::history_storage::ListVersions;
+use threadkeep::domain::store::item::SearchItems;
+use threadkeep::domain::store::vector::Metric;
 use threadkeep::domain::threads::retention::{PruneRequest, Rule};
 
 use crate::commands::{Put, Writes};
+use crate::contents::{Files, LARGE as OF_FILE};
 use crate::delta::counting;
-use crate::harness::{Harness, commit, everything, target, thread_id, value};
+use crate::files::{Drive, key};
+use crate::harness::{Harness, commit, everything, masters, target, thread_id, value};
+use crate::indexing::{Letters, indexed, store_with, worker};
 use crate::item_history;
+use crate::item_vectors::{near, put_near};
+use crate::item_words::{declare, finding, walk};
 use crate::session_calls::{Desk, name, put};
-use crate::store::{Store, scope, search};
+use crate::store::{SECOND, Store, change, scope, search};
 
 const LARGE: usize = 2 << 20;
 /// Opening takes the chunks out of their envelopes, and puts the value together and checks it. Text of 64 letters takes three quarters of its bytes
@@ -119,6 +127,69 @@ pub async fn large_items_are_opened_and_filtered_beside_the_workers(h: Harness) 
     store.put(&["v"], "k", "{}").await;
     let versions = ListVersions { values: true, ..item_history::all(&["v"], "k") };
     check("versions", OPENED, item_history::page(&store, &versions)).await;
+}
+
+pub async fn large_items_are_found_by_words_and_vectors_beside_the_workers(h: Harness) {
+    let store = Store::on(&h).await;
+    declare(&store, &["w"], &["n", "word"]).await;
+    let text = format!(r#"{{"word":"tea","n":1,"text":"{}"}}"#, noise());
+    store.put(&["w"], "k", &text).await;
+    let words =
+        SearchItems { scope: scope(&["w"], r#"{"n":{"$gt":0}}"#), ..finding(&["w"], "tea") };
+    // Where values are encrypted they are opened first, and the words made, to find candidates.
+    let times = if masters().is_some() { 2 } else { 1 };
+    check("words", times * (OPENED + LARGE), store.search(words)).await;
+    if masters().is_none() {
+        store.try_put(put_near(&["near"], "k", &document(), &[&[1.0, 0.0]])).await.unwrap();
+        let near = near(&["near"], r#"{"n":1}"#, &[1.0, 0.0], Metric::Cosine);
+        check("vectors", OPENED, store.search(near)).await;
+    }
+}
+
+pub async fn large_items_are_indexed_beside_the_workers(h: Harness) {
+    if masters().is_some() {
+        // What is encrypted has no index.
+        return;
+    }
+    let letters = Letters::new("letters");
+    let store = store_with(&h, &letters).await;
+    store.put(&["w"], "before", &document()).await;
+    declare(&store, &["w"], &["text"]).await;
+    check("words of a put", 2 * LARGE, store.put(&["w"], "later", &document())).await;
+    store.clock.advance(10 * SECOND);
+    check("words of what was there", OPENED + LARGE, walk(&store)).await;
+    let put = change(&["v"], "k", Some(&document()));
+    let text = put.value.unwrap().text;
+    let text = std::str::from_utf8(&text).unwrap();
+    store.try_put(indexed(&["v"], "k", text, &["text"])).await.unwrap();
+    check("paths", OPENED + LARGE, worker(&store, &letters).round()).await;
+}
+
+pub async fn large_files_are_edited_and_read_beside_the_workers(h: Harness) {
+    let drive = Drive::on(&h).await;
+    drive.write("/small", "a").await.unwrap();
+    assert_eq!(long(drive.edit("/small", "a", "b")).await, 0);
+    let text = format!("begin\n{}", noise());
+    // It is made, and then sealed.
+    check("a write", 2 * LARGE, drive.write("/large", &text)).await;
+    check("an edit", OPENED + 2 * LARGE, drive.edit("/large", "begin\n", "end\n")).await;
+    check("a read", OPENED + LARGE, drive.shown("/large", 0, 1)).await;
+    let whole = [key("/large")];
+    check("a download", OPENED + LARGE, drive.files.download(drive.asking(), &whole)).await;
+    let upload = UploadFile { path: key("/up"), bytes: noise().into_bytes(), media_type: None };
+    check("an upload", 2 * LARGE, drive.files.upload(drive.asked(), vec![upload])).await;
+    // A small file of which a large one is made.
+    drive.write("/grows", &"a".repeat(1_000)).await.unwrap();
+    let mut grow = crate::files::edit("/grows", "a", &"b".repeat(2_000));
+    grow.all = true;
+    check("a growth", 2 * 2_000_000, drive.files.edit(drive.asked(), &grow)).await;
+    let files = Files::on(&h).await;
+    let bytes = noise().into_bytes();
+    let raw = files.raw.put(&files.store.caller, crate::contents::put("/raw"), bytes.into());
+    check("a put of bytes", 2 * LARGE, raw).await;
+    check("bytes", OPENED + LARGE, files.read("/raw")).await;
+    files.upload("/content", &vec![7; OF_FILE]).await;
+    check("a content", OF_FILE, files.read("/content")).await;
 }
 
 pub async fn large_entries_of_sessions_are_opened_beside_the_workers(h: Harness) {

@@ -22,6 +22,7 @@ use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
 use crate::domain::scheduling::contention::Contention;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::changing::Changing;
 use crate::domain::store::item::{ChangeItem, Item, Key, NewValue};
 use crate::domain::tokens::grants::Action;
@@ -75,7 +76,12 @@ pub(super) struct Plan {
     pub note: i64,
 }
 
-type Planning<'a> = dyn Fn(Option<&Item>) -> Result<Plan> + Send + Sync + 'a;
+/// How the new value is made from what is there.
+struct Planning<'a> {
+    plan: &'a (dyn Fn(Option<&Item>) -> Result<Plan> + Send + Sync),
+    /// How much work that is, given the bytes of the value that is there.
+    size: &'a (dyn Fn(usize) -> usize + Send + Sync),
+}
 
 impl Files {
     /// The version, and whether there was no such file. Two statements.
@@ -99,7 +105,8 @@ impl Files {
                 Some(item) => changed(asked, &new, item, "").map(|it| Plan { note: 0, ..it }),
             }
         };
-        let answer = self.change(asked, (&write.path, write.if_version), &plan).await?;
+        let planning = Planning { plan: &plan, size: &|it| it + write.content.as_bytes().len() };
+        let answer = self.change(asked, (&write.path, write.if_version), planning).await?;
         Ok((answer.0, answer.1 == 1))
     }
 
@@ -133,7 +140,8 @@ impl Files {
             let content = Content::Text(WideText::of_bytes(whole));
             changed(asked, &new_content(asked, self.now(), &name, content), item, "Error: ")
         };
-        Ok(self.change(asked, (&append.path, append.if_version), &plan).await?.0)
+        let planning = Planning { plan: &plan, size: &|it| it + append.content.as_bytes().len() };
+        Ok(self.change(asked, (&append.path, append.if_version), planning).await?.0)
     }
 
     /// The new version, and how many occurrences were replaced. Two statements.
@@ -155,7 +163,8 @@ impl Files {
             let note = i64::try_from(count).unwrap_or(i64::MAX);
             changed(asked, &new, item, "Error: ").map(|it| Plan { note, ..it })
         };
-        let answer = self.change(asked, (&edit.path, edit.if_version), &plan).await?;
+        let planning = Planning { plan: &plan, size: &|it| edit.size_after(it) };
+        let answer = self.change(asked, (&edit.path, edit.if_version), planning).await?;
         Ok((answer.0, answer.1.unsigned_abs()))
     }
 
@@ -184,17 +193,18 @@ impl Files {
         now: Micros,
     ) -> Result<i64> {
         check_new(&file.path)?;
-        at_most("bytes", file.bytes.len())?;
-        let name = file.path.wide().shown();
+        let size = file.bytes.len();
+        at_most("bytes", size)?;
+        let address = asked.asking.address(&file.path);
         let dialect = asked.asking.dialect;
-        let content = of_bytes(dialect, &name, file.bytes);
-        let media_type = file.media_type.as_deref();
-        let text = NewContent { dialect, now, path: &name, content, media_type }.created();
-        let change = ChangeItem {
-            address: asked.asking.address(&file.path),
-            value: Some(new_value(text, None)),
-            if_version: None,
+        let make = || {
+            let name = file.path.wide().shown();
+            let content = of_bytes(dialect, &name, file.bytes);
+            let media_type = file.media_type.as_deref();
+            NewContent { dialect, now, path: &name, content, media_type }.created()
         };
+        let text = cpu_pool::run_here(&asked.asking.caller.tenant, size, make).await?;
+        let change = ChangeItem { address, value: Some(new_value(text, None)), if_version: None };
         let changing = asked.changing(Vec::new());
         let versions = self.items.write(&changing, vec![change], None).await?;
         Ok(versions.first().copied().unwrap_or(0))
@@ -202,11 +212,11 @@ impl Files {
 
     /// Puts what is planned on what is there. Answers the version and the note: those of the first request, where this one repeats
     /// it.
-    pub(super) async fn change(
+    async fn change(
         &self,
         asked: FileChangeCall<'_>,
         (path, if_version): (&Key, Option<i64>),
-        plan: &Planning<'_>,
+        planning: Planning<'_>,
     ) -> Result<(i64, i64)> {
         let address = asked.asking.address(path);
         let _turn = self.turns.take((&asked.asking.caller.tenant, &address)).await;
@@ -218,7 +228,12 @@ impl Files {
                 Some(wanted) if wanted != current => {
                     Err(Error::Conflict(Conflict::VersionConflict { current }))
                 }
-                _ => plan(found.as_ref()),
+                _ => {
+                    let size = found.as_ref().map_or(0, Item::value_bytes);
+                    let size = (planning.size)(usize::try_from(size).unwrap_or(usize::MAX));
+                    let plan = || (planning.plan)(found.as_ref());
+                    cpu_pool::run_here(&asked.asking.caller.tenant, size, plan).await?
+                }
             };
             let planned = match planned {
                 Ok(planned) => planned,
@@ -248,6 +263,15 @@ impl Files {
             return Ok(None);
         }
         self.items.answered(&asked.changing(Vec::new())).await
+    }
+}
+
+impl EditFile {
+    /// No more bytes than the file has afterwards, given what it has.
+    fn size_after(&self, bytes: usize) -> usize {
+        let (old, new) = (self.old.as_bytes().len(), self.new.as_bytes().len());
+        let most = if self.all { bytes.saturating_mul(new / old.max(1)) } else { new };
+        bytes.saturating_add(most)
     }
 }
 

@@ -165,15 +165,20 @@ impl RawFiles {
         if bytes.len() as u64 > max {
             return Err(Error::TooLarge { field: "content".into(), limit: max });
         }
-        let (size_bytes, sha256) = (bytes.len() as u64, sha256(&bytes));
-        let value = NewContent {
-            dialect: Dialect::Python,
-            now: self.clock.now(),
-            path: put.address.key.text().unwrap_or_default(),
-            content: writing::of_bytes(Dialect::Python, "", bytes.into()),
-            media_type: put.media_type.as_deref(),
+        let (size, now) = (bytes.len(), self.clock.now());
+        let make = || {
+            let sha256 = sha256(&bytes);
+            let value = NewContent {
+                dialect: Dialect::Python,
+                now,
+                path: put.address.key.text().unwrap_or_default(),
+                content: writing::of_bytes(Dialect::Python, "", bytes.into()),
+                media_type: put.media_type.as_deref(),
+            };
+            (sha256, value.created())
         };
-        let value = (value.created(), None);
+        let (sha256, value) = cpu_pool::run_here(&caller.tenant, size, make).await?;
+        let (value, size_bytes) = ((value, None), size as u64);
         let request = put.request(&sha256, None);
         self.store(Storing { caller, put, request, size_bytes, sha256 }, value).await
     }

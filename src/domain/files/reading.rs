@@ -15,6 +15,7 @@ use crate::domain::json::exact_json;
 use crate::domain::json::wide_text::WideText;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::{Item, Key};
 use crate::domain::tokens::grants::Action;
@@ -66,15 +67,9 @@ impl Files {
         let Some(item) = self.visible(asking, &read.path).await? else {
             return Err(not_found(&read.path));
         };
-        let file = file_of(asking.dialect, &item, "")?;
-        let name = read.path.wide().shown();
-        let media_type = media::of_value(&file, &name);
-        let head = FileHead::unbounded(&file);
-        let (body, place, no_lines_requested) = match asking.dialect {
-            Dialect::Python => python_body(file.content, &name, read)?,
-            Dialect::JavaScript => javascript_body(file.content, (&name, &media_type), read)?,
-        };
-        Ok(Shown { body, head, media_type, version: item.version, place, no_lines_requested })
+        let size = count(item.value_bytes());
+        let show = || shown(asking.dialect, &item, read);
+        cpu_pool::run_here(&asking.caller.tenant, size, show).await?
     }
 
     /// All in one round trip, and one or two more where contents lie in chunks. One result per path, in their order.
@@ -105,7 +100,9 @@ impl Files {
             };
             rest = &rest[found.len()..];
             for (address, item) in part.iter().zip(found) {
-                let result = downloaded(asking.dialect, &address.key, item);
+                let size = item.as_ref().map_or(0, |it| count(it.value_bytes()));
+                let open = || downloaded(asking.dialect, &address.key, item);
+                let result = cpu_pool::run_here(&asking.caller.tenant, size, open).await?;
                 let length = result.as_ref().map_or(0, |it| it.bytes.len());
                 let is_over = bytes > 0 && bytes + length > count(LIMITS.files_bytes_max);
                 bytes += length;
@@ -157,6 +154,18 @@ pub(super) fn any_file_of(dialect: Dialect, item: &Item, prefix: &str) -> Result
     let text = text_of(item)?;
     let file = FileValue::read(exact_json::parse("value", text)?);
     file.filter(|it| it.is_file_in(dialect)).ok_or_else(|| not_a_file(dialect, text, prefix))
+}
+
+fn shown(dialect: Dialect, item: &Item, read: &ReadFile) -> Result<Shown> {
+    let file = file_of(dialect, item, "")?;
+    let name = read.path.wide().shown();
+    let media_type = media::of_value(&file, &name);
+    let head = FileHead::unbounded(&file);
+    let (body, place, no_lines_requested) = match dialect {
+        Dialect::Python => python_body(file.content, &name, read)?,
+        Dialect::JavaScript => javascript_body(file.content, (&name, &media_type), read)?,
+    };
+    Ok(Shown { body, head, media_type, version: item.version, place, no_lines_requested })
 }
 
 type Cut = (Body, Option<LineRange>, bool);

@@ -12,17 +12,19 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::error::Result;
 use crate::domain::json::exact_json;
+use crate::domain::scheduling::cpu_pool;
 
 impl Items {
     /// What the namespaces say about items that are put into them.
     ///
     /// # Errors
     /// None that preparing the changes has not had.
-    pub(in crate::domain) fn declare(
+    pub(in crate::domain) async fn declare(
         &self,
         prepared: &mut PreparedChanges,
         changes: &[ChangeItem],
     ) -> Result<()> {
+        let (mut worded, mut bytes) = (Vec::new(), 0);
         for (change, asked) in prepared.changes.iter_mut().zip(changes) {
             let (Some(put), Some(value)) = (&mut change.put, &asked.value) else { continue };
             let declared = self.settings.effective(&prepared.tenant, &change.address.namespace);
@@ -33,12 +35,19 @@ impl Items {
             };
             let fields = declared.text_fields.filter(|it| put.is_readable && !it.is_empty());
             if let Some(fields) = fields {
-                let document = exact_json::parse("value", &value.text)?;
-                let words = ItemWords::of(&prepared.tenant, &fields, &document);
-                put.words = Some(Arc::new(words));
+                bytes += value.text.len();
+                worded.push((put, fields, &value.text));
             }
         }
-        Ok(())
+        let tenant = &prepared.tenant;
+        let index = || {
+            worded.into_iter().try_for_each(|(put, fields, text)| {
+                let document = exact_json::parse("value", text)?;
+                put.words = Some(Arc::new(ItemWords::of(tenant, &fields, &document)));
+                Ok(())
+            })
+        };
+        cpu_pool::run_here(tenant, bytes, index).await?
     }
 
     /// What was answered to this very request before. One statement.

@@ -17,6 +17,7 @@ use crate::domain::json::exact_json;
 use crate::domain::json::field_path::FieldPath;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::storage::ItemStorage;
 
 /// Items of one round, and texts of one question to the endpoint.
@@ -165,20 +166,8 @@ impl Indexer {
         let Some(text) = current.and_then(|it| it.value) else {
             return Ok(Work { task, texts: Vec::new() });
         };
-        let document = exact_json::parse("value", &text)?;
-        let damaged = |_| Error::Integrity("the paths of an item are no list".into());
-        let paths: Vec<String> = serde_json::from_str(&task.fields).map_err(damaged)?;
-        let most = usize::try_from(LIMITS.vectors_per_item_max).unwrap_or(usize::MAX);
-        let mut texts = Vec::new();
-        for path in paths {
-            let left = most - texts.len();
-            if left == 0 {
-                break;
-            }
-            texts.extend(FieldPath::new(&path)?.texts(&document, left, CHARACTERS_MAX));
-        }
-        // Endpoints take no empty texts.
-        texts.retain(|(_, text)| !text.trim().is_empty());
+        let paths = || texts_of(&text, &task.fields);
+        let texts = cpu_pool::run_here(&task.tenant, text.len(), paths).await??;
         Ok(Work { task, texts })
     }
 
@@ -218,6 +207,25 @@ impl Indexer {
         tracing::warn!(detail, attempt = task.attempt, "an item waits for its vectors");
         self.storage.postpone_indexing(task, self.clock.now() + pause).await
     }
+}
+
+/// The texts of a value at these paths, each with its name.
+fn texts_of(value: &[u8], fields: &str) -> Result<Vec<(String, String)>> {
+    let document = exact_json::parse("value", value)?;
+    let damaged = |_| Error::Integrity("the paths of an item are no list".into());
+    let paths: Vec<String> = serde_json::from_str(fields).map_err(damaged)?;
+    let most = usize::try_from(LIMITS.vectors_per_item_max).unwrap_or(usize::MAX);
+    let mut texts = Vec::new();
+    for path in paths {
+        let left = most - texts.len();
+        if left == 0 {
+            break;
+        }
+        texts.extend(FieldPath::new(&path)?.texts(&document, left, CHARACTERS_MAX));
+    }
+    // Endpoints take no empty texts.
+    texts.retain(|(_, text)| !text.trim().is_empty());
+    Ok(texts)
 }
 
 /// A path with its number may be a little longer than a path.

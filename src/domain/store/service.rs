@@ -331,7 +331,7 @@ impl Items {
             );
             let mut prepared =
                 PreparedChanges { full: self.quotas.items_full(caller), ..prepared.await? };
-            self.declare(&mut prepared, &changes)?;
+            self.declare(&mut prepared, &changes).await?;
             match self.commits.commit(prepared).await? {
                 Changed::Versions(versions) => {
                     if indexes {

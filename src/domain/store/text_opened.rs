@@ -1,6 +1,8 @@
 //! Searches by words where values are encrypted, so that no words may be stored beside them. It makes the words from the opened values, of
 //! at most as many items as a filter may open. Results and order are those of an index.
 
+use bytes::Bytes;
+
 use super::item::{Item, ItemSort, Scope, SearchItems, SearchMode, Select};
 use super::namespace::Namespace;
 use super::ranking::Candidate;
@@ -11,6 +13,7 @@ use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 
 /// Items whose words are made before others get a turn.
 const TURN_ITEMS: usize = 64;
@@ -47,9 +50,14 @@ impl Items {
         loop {
             let page = self.storage.search_items(caller, within, &all, now).await?;
             for some in page.items.chunks(TURN_ITEMS) {
-                for item in some {
-                    found.extend(self.opened_candidate(caller, item, words)?);
-                }
+                let bytes = some.iter().filter_map(|it| it.value.as_ref()).map(Bytes::len).sum();
+                let make = || {
+                    for item in some {
+                        found.extend(self.opened_candidate(caller, item, words)?);
+                    }
+                    Ok::<_, Error>(())
+                };
+                cpu_pool::run_here(&caller.tenant, bytes, make).await??;
                 tokio::task::yield_now().await;
             }
             // Others may put more meanwhile.

@@ -1,5 +1,7 @@
 //! Searches by words, alone and together with vectors. Engines find candidates; the order is made here.
 
+use bytes::Bytes;
+
 use super::item::{
     Address, Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, SearchMode, Select,
 };
@@ -14,6 +16,7 @@ use crate::domain::error::{Error, Result};
 use crate::domain::json::exact_fields::pick;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 
 /// Items that are read at one time, where they are small.
 const SLICE: usize = 64;
@@ -165,29 +168,35 @@ impl Items {
             let found = self.storage.get_first_items(caller, &addresses, now).await?;
             let (read, further) = rest.split_at(found.len());
             rest = further;
-            for (ranked, item) in read.iter().zip(found) {
-                let Some(item) = item.filter(|it| self.fits(caller, query, (ranked, &words), it))
-                else {
-                    continue;
-                };
-                seen += 1;
-                if seen <= skip {
-                    continue;
+            let size = found.iter().flatten().filter_map(|it| it.value.as_ref());
+            let size = size.map(Bytes::len).sum();
+            let take = || {
+                for (ranked, item) in read.iter().zip(found) {
+                    let fits = |it: &Item| self.fits(caller, query, (ranked, &words), it);
+                    let Some(item) = item.filter(fits) else { continue };
+                    seen += 1;
+                    if seen <= skip {
+                        continue;
+                    }
+                    if page.items.len() == limit || bytes >= LIMITS.list_bytes_max {
+                        page.next = page.items.last().map(|last| ItemCursor {
+                            time: Micros::try_from(seen - 1).unwrap_or(Micros::MAX),
+                            address: last.address.clone(),
+                        });
+                        return Ok(false);
+                    }
+                    let value = match (&query.select, item.value) {
+                        (Select::Nothing, _) | (_, None) => None,
+                        (Select::Whole, value) => value,
+                        (Select::Fields(fields), Some(text)) => Some(pick(&text, fields)?.into()),
+                    };
+                    bytes += value.as_ref().map_or(0, |_| item.size_bytes.unsigned_abs());
+                    page.items.push(Item { value, score: Some(ranked.score), ..item });
                 }
-                if page.items.len() == limit || bytes >= LIMITS.list_bytes_max {
-                    page.next = page.items.last().map(|last| ItemCursor {
-                        time: Micros::try_from(seen - 1).unwrap_or(Micros::MAX),
-                        address: last.address.clone(),
-                    });
-                    return Ok(page);
-                }
-                let value = match (&query.select, item.value) {
-                    (Select::Nothing, _) | (_, None) => None,
-                    (Select::Whole, value) => value,
-                    (Select::Fields(fields), Some(text)) => Some(pick(&text, fields)?.into()),
-                };
-                bytes += value.as_ref().map_or(0, |_| item.size_bytes.unsigned_abs());
-                page.items.push(Item { value, score: Some(ranked.score), ..item });
+                Ok::<_, Error>(true)
+            };
+            if !cpu_pool::run_here(&caller.tenant, size, take).await?? {
+                return Ok(page);
             }
         }
         Ok(page)

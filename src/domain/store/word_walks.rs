@@ -4,15 +4,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+
 use super::item::{Address, Item};
 use super::namespace_settings::NamespaceSettings;
 use super::walk_storage::{Walk, Walked};
 use super::words::{ItemWords, fields_number};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
-use crate::domain::error::Result;
+use crate::domain::error::{Error, Result};
 use crate::domain::json::exact_json;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::storage::ItemStorage;
 
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -142,12 +145,18 @@ impl WordWalks {
             let items = self.storage.get_first_items(&caller, &addresses, now).await?;
             let (read, further) = rest.split_at(items.len());
             rest = further;
-            for ((walked, fields), item) in read.iter().zip(items) {
-                let Some(Item { value: Some(text), version, .. }) = item else { continue };
-                let document = exact_json::parse("value", &text)?;
-                let of = ItemWords::of(tenant, fields, &document);
-                words.push((Walked { version, ..(*walked).clone() }, Some(of)));
-            }
+            let bytes = items.iter().flatten().filter_map(|it| it.value.as_ref());
+            let bytes = bytes.map(Bytes::len).sum();
+            let index = || {
+                read.iter().zip(items).try_for_each(|((walked, fields), item)| {
+                    let Some(Item { value: Some(text), version, .. }) = item else { return Ok(()) };
+                    let document = exact_json::parse("value", &text)?;
+                    let of = ItemWords::of(tenant, fields, &document);
+                    words.push((Walked { version, ..(*walked).clone() }, Some(of)));
+                    Ok::<_, Error>(())
+                })
+            };
+            cpu_pool::run_here(tenant, bytes, index).await??;
         }
         Ok(words)
     }
