@@ -23,7 +23,7 @@ use crate::domain::time::rfc3339;
     responses((status = 200, description = "Every declared limit", body = Limits)),
 )]
 pub async fn limits(call: BodylessCall) -> Answer {
-    call.reply.with(&LIMITS)
+    call.reply.with(&LIMITS).await
 }
 
 /// Get the caller
@@ -44,16 +44,18 @@ pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
         Grants::Scoped(scoped) => Some(GrantsBody::from(&**scoped)),
     };
     let capabilities = CapabilitiesOut::of(&caller);
-    call.reply.with(&Caller {
-        tenant: caller.tenant,
-        label: caller.subject.as_deref().map(label),
-        label_with_colons: caller.subject.as_deref().map(label_with_colons),
-        subject: caller.subject,
-        credential: caller.credential,
-        expires_at: pass.expires_at().map(rfc3339),
-        grants,
-        capabilities,
-    })
+    call.reply
+        .with(&Caller {
+            tenant: caller.tenant,
+            label: caller.subject.as_deref().map(label),
+            label_with_colons: caller.subject.as_deref().map(label_with_colons),
+            subject: caller.subject,
+            credential: caller.credential,
+            expires_at: pass.expires_at().map(rfc3339),
+            grants,
+            capabilities,
+        })
+        .await
 }
 
 /// Get the server

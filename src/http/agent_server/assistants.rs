@@ -62,7 +62,7 @@ pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants
     }
     let page = found.into_iter().skip(input.offset).take(input.limit);
     let page = page.map(|it| it.with(input.fields.as_deref())).collect::<Result<Vec<_>>>()?;
-    Ok((headers, reply.with(&page)?).into_response())
+    Ok((headers, reply.with(&page).await?).into_response())
 }
 
 /// Count assistants
@@ -74,7 +74,7 @@ pub async fn search(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants
 pub async fn count(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants>) -> Answer {
     let Call { caller, input, reply, .. } = call.0;
     let found = assistants(&app, &caller).await?;
-    reply.with(&found.iter().filter(|it| input.matches(it)).count())
+    reply.with(&found.iter().filter(|it| input.matches(it)).count()).await
 }
 
 /// Get an assistant
@@ -94,7 +94,7 @@ pub async fn count(State(app): State<Arc<App>>, call: JsonCall<SearchAssistants>
 )]
 pub async fn get(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> Answer {
     let found = find(&app, &call.caller, &ids).await?;
-    call.reply.with(&found)
+    call.reply.with(&found).await
 }
 
 /// List the versions of an assistant
@@ -121,7 +121,7 @@ pub async fn list_versions(
     let found = find(&app, &caller, &ids).await?;
     let is_asked = input.offset == 0 && has_all(&found, &input.metadata);
     let version = AgentServerAssistant { updated_at: None, ..found };
-    reply.with(&is_asked.then_some(version).as_slice())
+    reply.with(&is_asked.then_some(version).as_slice()).await
 }
 
 /// Get the schemas of an assistant
@@ -140,7 +140,7 @@ pub async fn list_versions(
 )]
 pub async fn get_schemas(State(app): State<Arc<App>>, ids: PathIds, call: PlainCall) -> Answer {
     let graph_id = find(&app, &call.caller, &ids).await?.graph_id;
-    call.reply.with(&AgentServerSchemas { graph_id, ..AgentServerSchemas::default() })
+    call.reply.with(&AgentServerSchemas { graph_id, ..AgentServerSchemas::default() }).await
 }
 
 /// Refuses what only the graph can tell of an assistant.

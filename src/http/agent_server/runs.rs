@@ -29,7 +29,7 @@ const RUNS: &str = "threadkeep keeps threads and runs no graph; start runs in th
 )]
 pub async fn list(State(app): State<Arc<App>>, path: ThreadPath, call: PlainCall) -> Answer {
     require_thread(&app, &call.caller, &path.0).await?;
-    call.reply.with(&[(); 0])
+    call.reply.with(&[(); 0]).await
 }
 
 /// # Errors
@@ -173,7 +173,7 @@ pub async fn cancel_all(_call: PlainCall) -> Answer {
     responses((status = 200, description = "None", body = Vec<AgentServerRun>, example = json!([]))),
 )]
 pub async fn search_crons(call: PlainCall) -> Answer {
-    let mut answer = call.reply.with(&[(); 0])?;
+    let mut answer = call.reply.with(&[(); 0]).await?;
     answer.headers_mut().insert("x-pagination-total", HeaderValue::from(0));
     Ok(answer)
 }
@@ -186,7 +186,7 @@ pub async fn search_crons(call: PlainCall) -> Answer {
     responses((status = 200, description = "0", body = i64, content_type = "application/json", example = json!(0))),
 )]
 pub async fn count_crons(call: PlainCall) -> Answer {
-    call.reply.with(&0)
+    call.reply.with(&0).await
 }
 
 /// A run, of which there is none.

@@ -114,7 +114,7 @@ async fn show(
         let reader = StateReader { app, caller, thread_id: &thread_id, shown_id: &shown_id };
         reader.read(at.ns.clone(), at.id.clone(), select, *subgraphs).await
     };
-    reply.with(&path.read((app, caller), read).await?)
+    reply.with(&path.read((app, caller), read).await?).await
 }
 
 /// A place in the history of a thread.

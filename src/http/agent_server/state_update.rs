@@ -57,7 +57,7 @@ pub async fn update(
     let writer = StateWriter { app: &app, caller: &caller, thread_id: &path.0, deadline };
     match writer.write(&thread, input).await? {
         Written::Checkpoint(made) => {
-            reply.with(&UpdatedState::new(ids.of(&thread.thread_id), made))
+            reply.with(&UpdatedState::new(ids.of(&thread.thread_id), made)).await
         }
         Written::Refused(reason) => Err(refusal(&thread, &reason)),
     }

@@ -32,7 +32,7 @@ pub async fn get_storage(
 ) -> Answer {
     let found = app.threads.get_storage_use(&call.caller, &path.0).await?;
     let found = found.ok_or_else(|| no_thread(&path.0))?;
-    call.reply.with(&AgentServerStorage::of(ids.of(path.0.as_str()), found))
+    call.reply.with(&AgentServerStorage::of(ids.of(path.0.as_str()), found)).await
 }
 
 #[derive(Serialize, ToSchema)]

@@ -70,7 +70,7 @@ pub async fn get(State(app): State<Arc<App>>, uri: Uri, call: PlainCall) -> Answ
     let address = Address { namespace, key: Key::of_text(key)? };
     let op = ItemOp::Get(GetItem { address, refresh_ttl });
     match app.items.run(&call.caller, op, None, call.deadline).await? {
-        OpResult::Got(found) => call.reply.with(&found.map(AgentServerItem::of)),
+        OpResult::Got(found) => call.reply.with(&found.map(AgentServerItem::of)).await,
         _ => Err(unexpected()),
     }
 }

@@ -73,9 +73,13 @@ pub async fn list_namespaces(
 ) -> Answer {
     let Call { caller, deadline, input, reply } = call.0;
     match app.items.run(&caller, ItemOp::ListNamespaces(input), None, deadline).await? {
-        OpResult::Namespaces(found) => reply.with(&AgentServerNamespaces {
-            namespaces: found.iter().map(|it| it.labels().to_vec()).collect(),
-        }),
+        OpResult::Namespaces(found) => {
+            reply
+                .with(&AgentServerNamespaces {
+                    namespaces: found.iter().map(|it| it.labels().to_vec()).collect(),
+                })
+                .await
+        }
         _ => Err(unexpected()),
     }
 }

@@ -44,7 +44,7 @@ pub async fn prune(State(app): State<Arc<App>>, call: JsonCall<PruneThreads>) ->
         let values = app.values.of(&caller, thread_id);
         if *pruned == Pruned::default() { values.forget_if_granted() } else { values.forget() }
     }
-    reply.with(&AgentServerPruned { pruned_count: count })
+    reply.with(&AgentServerPruned { pruned_count: count }).await
 }
 
 /// # Errors

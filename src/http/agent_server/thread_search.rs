@@ -94,7 +94,7 @@ pub async fn search(
 pub async fn count(State(app): State<Arc<App>>, call: JsonCall<CountThreads>) -> Answer {
     let Call { caller, input: CountThreads(conditions, values), reply, .. } = call.0;
     let query = resolved(&app, &caller, conditions?).await?;
-    reply.with(&values::count(&app, &caller, query, &values).await?)
+    reply.with(&values::count(&app, &caller, query, &values).await?).await
 }
 
 /// Ids may be aliases, and threads without a graph count as of the default one.

@@ -95,7 +95,7 @@ pub async fn get(
     let read = |id: ThreadId| async move { threads.get(caller, &id).await };
     let thread = path.read((&app, caller), read).await?;
     let fields = ThreadFields { ids, has_ttl: !included.is_empty(), ..ThreadFields::default() };
-    call.reply.with(&ThreadView::of(&app, caller, thread, &fields).await?)
+    call.reply.with(&ThreadView::of(&app, caller, thread, &fields).await?).await
 }
 
 /// Update a thread
@@ -211,7 +211,7 @@ async fn show(
     reply: Reply,
 ) -> Answer {
     let fields = ThreadFields { ids, ..ThreadFields::default() };
-    reply.with(&ThreadView::of(app, caller, thread, &fields).await?)
+    reply.with(&ThreadView::of(app, caller, thread, &fields).await?).await
 }
 
 /// A foreign thread looks absent, also to who may change some thread.

@@ -4,7 +4,6 @@
 //! **Invariant:** a token in a path is in no log, no metric and no audit event: those name the route, never the path.
 
 use std::collections::{HashMap, HashSet};
-use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, State};
@@ -168,8 +167,8 @@ inspect!(
     [("session" = String, Path), TenantParam]
 );
 
-fn show_health(_: &App, watcher: Watcher, _: &Uri) -> Ready<Answer> {
-    ready(watcher.reply.with(&InspectorHealth { status: "ok" }))
+async fn show_health(_: &App, watcher: Watcher, _: &Uri) -> Answer {
+    watcher.reply.with(&InspectorHealth { status: "ok" }).await
 }
 
 async fn show_sessions(app: &App, watcher: Watcher, _: &Uri) -> Answer {
@@ -198,7 +197,7 @@ async fn show_sessions(app: &App, watcher: Watcher, _: &Uri) -> Answer {
             status,
         })
     });
-    reply.with(&InspectedSessions { sessions: sessions.collect() })
+    reply.with(&InspectedSessions { sessions: sessions.collect() }).await
 }
 
 /// How the newest sessions with a trace fare, told by the ends of their traces.
@@ -231,7 +230,7 @@ async fn status_of(
 async fn show_messages(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
     let session = watcher.session(uri)?;
     let loaded = stream(app, &watcher.caller, &session, MESSAGES).await?;
-    watcher.reply.with(&ExactList::of("messages", loaded))
+    watcher.reply.with(&ExactList::of("messages", loaded)).await
 }
 
 async fn show_trace(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
@@ -246,7 +245,7 @@ async fn show_trace(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
     });
     let mut all: Vec<Json> = trace.into_iter().chain(own).collect();
     all.sort_by_key(|it| (text(it, "timestamp"), it["sequence"].as_i64()));
-    watcher.reply.with(&InspectedTrace { events: all })
+    watcher.reply.with(&InspectedTrace { events: all }).await
 }
 
 async fn show_orchestration(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
@@ -264,7 +263,7 @@ async fn show_orchestration(app: &App, watcher: Watcher, uri: &Uri) -> Answer {
     };
     // The one that began last.
     let run = all("runs").into_iter().max_by_key(|it| text(it, "createdAt"));
-    watcher.reply.with(&InspectedOrchestration { run, agents: all("agents"), events })
+    watcher.reply.with(&InspectedOrchestration { run, agents: all("agents"), events }).await
 }
 
 fn parsed(loaded: Loaded) -> Vec<Json> {

@@ -30,7 +30,7 @@ use crate::http::sessions::{asking, milliseconds};
 )]
 pub async fn get_memo(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
     let (owner, name) = memo(&ids)?;
-    shown(call.reply, document(&app, &call.caller, &owner, &name).await?)
+    shown(call.reply, document(&app, &call.caller, &owner, &name).await?).await
 }
 
 /// Put a memo of Agentrail's
@@ -45,7 +45,7 @@ pub async fn put_memo(State(app): State<Arc<App>>, ids: PathIds, call: Call<Cont
     let (owner, name) = memo(&ids)?;
     let Call { caller, deadline, input, reply } = call;
     change(&app, &asking(&caller, deadline, None), owner, vec![put(name, input.text)]).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Append to a memo of Agentrail's
@@ -66,7 +66,7 @@ pub async fn append_memo(
     let content = NewEntry { id: None, text: input.text };
     let steps = vec![Step::ExtendDocument { name, content }];
     change(&app, &asking(&caller, deadline, input.idempotency), owner, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Get the todos of a session of Agentrail's
@@ -76,7 +76,7 @@ pub async fn append_memo(
     responses((status = 200, description = "With their content", body = Memo), (status = 404, description = "`document_not_found`")),
 )]
 pub async fn get_todos(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
-    shown(call.reply, document(&app, &call.caller, &ids.session()?, TODO).await?)
+    shown(call.reply, document(&app, &call.caller, &ids.session()?, TODO).await?).await
 }
 
 /// Put the todos of a session of Agentrail's
@@ -91,7 +91,7 @@ pub async fn put_todos(State(app): State<Arc<App>>, ids: PathIds, call: Call<Con
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(TODO, input.text)];
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// List results of tools of a session of Agentrail's
@@ -107,7 +107,7 @@ pub async fn list_artifacts(
 ) -> Answer {
     let found = app.sessions.list_documents(&call.caller, &ids.session()?, ARTIFACTS).await?;
     let ids = found.iter().filter_map(|it| it.name.strip_prefix(ARTIFACTS));
-    call.reply.with(&Artifacts { artifacts: ids.map(str::to_owned).collect() })
+    call.reply.with(&Artifacts { artifacts: ids.map(str::to_owned).collect() }).await
 }
 
 /// Get the result of a tool of Agentrail's
@@ -118,7 +118,7 @@ pub async fn list_artifacts(
 )]
 pub async fn get_artifact(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
     let name = artifact(&ids);
-    shown(call.reply, document(&app, &call.caller, &ids.session()?, &name).await?)
+    shown(call.reply, document(&app, &call.caller, &ids.session()?, &name).await?).await
 }
 
 /// Put the result of a tool of Agentrail's
@@ -137,7 +137,7 @@ pub async fn put_artifact(
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(artifact(&ids), input.text)];
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Log what a skill of Agentrail's did
@@ -154,7 +154,7 @@ pub async fn log_skill(State(app): State<Arc<App>>, ids: PathIds, call: Call<Ski
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![append(SKILL_LOGS, vec![input.entry])];
     change(&app, &asking(&caller, deadline, input.idempotency), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 #[derive(Serialize, ToSchema)]
@@ -189,10 +189,10 @@ impl Input for SkillLog {
     }
 }
 
-fn shown(reply: Reply, found: Content) -> Answer {
+async fn shown(reply: Reply, found: Content) -> Answer {
     let Content { document, text } = found;
     let updated_at = milliseconds(document.updated_at);
-    reply.with(&Memo { content: ContentOut(text), updated_at, bytes: document.size_bytes })
+    reply.with(&Memo { content: ContentOut(text), updated_at, bytes: document.size_bytes }).await
 }
 
 /// Of a session or of a user.

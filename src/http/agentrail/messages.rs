@@ -41,12 +41,14 @@ pub async fn put_session(State(app): State<Arc<App>>, ids: PathIds, call: Call<A
     let (asking, user) = (asking(&caller, deadline, None), input.user.clone());
     let (session, created) = app.sessions.create(&asking, ids.session()?, input).await?;
     app.agentrail_other_user.check(session.user.as_deref(), user.as_deref())?;
-    reply.with(&SessionAnswer {
-        session_id: ids.id("session").to_owned(),
-        created,
-        created_at: milliseconds(session.created_at),
-        updated_at: milliseconds(session.updated_at),
-    })
+    reply
+        .with(&SessionAnswer {
+            session_id: ids.id("session").to_owned(),
+            created,
+            created_at: milliseconds(session.created_at),
+            updated_at: milliseconds(session.updated_at),
+        })
+        .await
 }
 
 /// List the sessions of a user of Agentrail's
@@ -76,7 +78,7 @@ pub async fn list(
         session_id: it.name.key().get(1).cloned().unwrap_or_default(),
         updated_at: milliseconds(it.updated_at),
     });
-    call.reply.with(&UserSessions { sessions: sessions.collect() })
+    call.reply.with(&UserSessions { sessions: sessions.collect() }).await
 }
 
 /// Load messages of Agentrail's
@@ -98,7 +100,7 @@ pub async fn load(
     let found = all(&app, &call.caller, &ids.session()?, load).await?;
     let loaded = found.ok_or_else(session_absent)?;
     let (head_seq, count) = (loaded.head, loaded.count);
-    call.reply.with(&Messages { messages: values(loaded), head_seq, count })
+    call.reply.with(&Messages { messages: values(loaded), head_seq, count }).await
 }
 
 /// Append messages of Agentrail's
@@ -119,7 +121,7 @@ pub async fn append_messages(
     let done = change(&app, &asking, ids.session()?, vec![append(MESSAGES, input.entries)]);
     match done.await?.steps.first() {
         Some(StepDone::Appended { first, last, .. }) => {
-            reply.with(&AppendedMessages { first_seq: *first, last_seq: *last })
+            reply.with(&AppendedMessages { first_seq: *first, last_seq: *last }).await
         }
         _ => Err(Problem::internal("an append has another outcome")),
     }
@@ -141,7 +143,7 @@ pub async fn record_turn(State(app): State<Arc<App>>, ids: PathIds, call: Call<T
     let count = Step::Count { counter: TOKENS.into(), by: input.tokens };
     let steps = vec![append(TURNS, vec![input.usage]), count];
     match change(&app, &asking, ids.session()?, steps).await?.steps.first() {
-        Some(StepDone::Appended { head, .. }) => reply.with(&Turn { turn_index: head - 1 }),
+        Some(StepDone::Appended { head, .. }) => reply.with(&Turn { turn_index: head - 1 }).await,
         _ => Err(Problem::internal("an append has another outcome")),
     }
 }
@@ -174,7 +176,7 @@ pub async fn compact(State(app): State<Arc<App>>, ids: PathIds, call: Call<Compa
         archive_id: input.archive_id,
     };
     let (archive_id, _) = app.sessions.compact(&asking, &compact).await?;
-    reply.with(&Archived { archive_id })
+    reply.with(&Archived { archive_id }).await
 }
 
 /// List archives of Agentrail's messages
@@ -187,7 +189,7 @@ pub async fn archives(State(app): State<Arc<App>>, ids: PathIds, call: BodylessC
     let streams = app.sessions.list_streams(&call.caller, &ids.session()?).await?;
     let ids = streams.iter().filter_map(|it| it.stream.strip_prefix(ARCHIVES));
     let archives = ids.map(|it| Archived { archive_id: it.to_owned() }).collect();
-    call.reply.with(&Archives { archives })
+    call.reply.with(&Archives { archives }).await
 }
 
 /// Load an archive of Agentrail's messages
@@ -201,7 +203,7 @@ pub async fn archive(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCa
     let stream = format!("{ARCHIVES}{}", ids.id("archive"));
     let load = Load { stream, ..Load::default() };
     let found = all(&app, &call.caller, &ids.session()?, load).await?;
-    call.reply.with(&ExactList::of("messages", found.ok_or_else(session_absent)?))
+    call.reply.with(&ExactList::of("messages", found.ok_or_else(session_absent)?)).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -27,7 +27,7 @@ use crate::http::sessions::asking;
 )]
 pub async fn load_trace(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
     let loaded = stream(&app, &call.caller, &ids.session()?, TRACE).await?;
-    call.reply.with(&ExactList::of("envelopes", loaded))
+    call.reply.with(&ExactList::of("envelopes", loaded)).await
 }
 
 /// Append to the trace of a session of Agentrail's
@@ -48,7 +48,7 @@ pub async fn append_trace(
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![logged(TRACE, input.0, "id")?];
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Load the orchestration's events of a session of Agentrail's
@@ -59,7 +59,7 @@ pub async fn append_trace(
 )]
 pub async fn load_events(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
     let loaded = stream(&app, &call.caller, &ids.session()?, EVENTS).await?;
-    call.reply.with(&ExactList::of("events", loaded))
+    call.reply.with(&ExactList::of("events", loaded)).await
 }
 
 /// Append to the orchestration's events of a session of Agentrail's
@@ -81,7 +81,7 @@ pub async fn append_events(
     let mut steps = vec![logged(EVENTS, input.events, "eventId")?];
     steps.extend(input.snapshot.map(|it| put(SNAPSHOT, it)));
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Get the orchestration's checkpoint of a session of Agentrail's
@@ -92,7 +92,7 @@ pub async fn append_events(
 )]
 pub async fn get_snapshot(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
     let found = document(&app, &call.caller, &ids.session()?, SNAPSHOT).await?;
-    call.reply.with(&SnapshotOut { snapshot: ExactOut(found.text) })
+    call.reply.with(&SnapshotOut { snapshot: ExactOut(found.text) }).await
 }
 
 /// Put the orchestration's checkpoint of a session of Agentrail's
@@ -111,7 +111,7 @@ pub async fn put_snapshot(
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(SNAPSHOT, input.0)];
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Load the mailbox of an agent of Agentrail's
@@ -123,7 +123,7 @@ pub async fn put_snapshot(
 pub async fn load_mailbox(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
     let mailbox = mailbox(ids.id("agent"));
     let loaded = stream(&app, &call.caller, &ids.session()?, &mailbox).await?;
-    call.reply.with(&ExactList::of("events", loaded))
+    call.reply.with(&ExactList::of("events", loaded)).await
 }
 
 /// Append to the mailbox of an agent of Agentrail's
@@ -147,7 +147,7 @@ pub async fn append_mailbox(
     }
     let steps = vec![logged(mailbox(ids.id("agent")), input.events, "eventId")?];
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Get the state of a mailbox of Agentrail's
@@ -163,7 +163,7 @@ pub async fn get_mailbox_state(
 ) -> Answer {
     let name = mailbox_state(ids.id("agent"));
     let found = document(&app, &call.caller, &ids.session()?, &name).await?;
-    call.reply.with(&StateOut { state: ExactOut(found.text) })
+    call.reply.with(&StateOut { state: ExactOut(found.text) }).await
 }
 
 /// Put the state of a mailbox of Agentrail's
@@ -182,7 +182,7 @@ pub async fn put_mailbox_state(
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(mailbox_state(ids.id("agent")), input.0)];
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Get the history of an agent of Agentrail's
@@ -194,7 +194,7 @@ pub async fn put_mailbox_state(
 pub async fn get_history(State(app): State<Arc<App>>, ids: PathIds, call: BodylessCall) -> Answer {
     let name = history(ids.id("agent"));
     let found = document(&app, &call.caller, &ids.session()?, &name).await?;
-    call.reply.with(&HistoryOut { history: ExactOut(found.text) })
+    call.reply.with(&HistoryOut { history: ExactOut(found.text) }).await
 }
 
 /// Put the history of an agent of Agentrail's
@@ -213,7 +213,7 @@ pub async fn put_history(
     let Call { caller, deadline, input, reply } = call;
     let steps = vec![put(history(ids.id("agent")), input.0)];
     change(&app, &asking(&caller, deadline, None), ids.session()?, steps).await?;
-    reply.done()
+    reply.done().await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -64,7 +64,7 @@ pub async fn get(
         held.or_show(found, |found| ValuesOut::of(found, &only, raw, cuts))
     })
     .await?;
-    shown?.reply(call.reply, |checkpoint| GotValues { checkpoint })
+    shown?.reply(call.reply, |checkpoint| GotValues { checkpoint }).await
 }
 
 #[derive(IntoParams)]

@@ -55,7 +55,7 @@ pub async fn commit(State(app): State<Arc<App>>, call: Call<Draft>) -> Answer {
     let (done, kept) = tokio::join!(app.checkpoints.commit(&caller, commit, deadline), kept);
     let done = done?;
     kept?.into_iter().for_each(|(digest, data)| values.keep_committed(digest, data));
-    reply.with(&Committed { generation: done.generation })
+    reply.with(&Committed { generation: done.generation }).await
 }
 
 #[derive(Serialize, ToSchema)]

@@ -91,10 +91,14 @@ impl<T> Shown<T> {
     ///
     /// # Errors
     /// As [`Reply::with`].
-    pub fn reply<Body: Serialize>(self, reply: Reply, body: impl FnOnce(T) -> Body) -> Answer {
+    pub async fn reply<Body: Serialize + Sync>(
+        self,
+        reply: Reply,
+        body: impl FnOnce(T) -> Body,
+    ) -> Answer {
         let (mut response, etag) = match self {
             Self::Held(etag) => (StatusCode::NOT_MODIFIED.into_response(), Some(etag)),
-            Self::New(it, etag) => (reply.with(&body(it))?, etag),
+            Self::New(it, etag) => (reply.with(&body(it)).await?, etag),
         };
         if let Some(etag) = etag {
             let etag = HeaderValue::from_str(&format!("W/{etag}"));

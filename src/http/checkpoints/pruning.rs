@@ -50,7 +50,7 @@ pub async fn prune(State(app): State<Arc<App>>, call: Call<Prune>) -> Answer {
         let values = app.values.of(&caller, thread_id);
         if *pruned == Pruned::default() { values.forget_if_granted() } else { values.forget() }
     }
-    reply.with(&PruneOut::of(&request, &pruned))
+    reply.with(&PruneOut::of(&request, &pruned)).await
 }
 
 #[derive(Deserialize, ToSchema)]

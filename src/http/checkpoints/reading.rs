@@ -51,7 +51,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<Get>) -> Answer {
         digest: cut.digest.map(hex::encode),
         continues_at: cut.continues_at,
     });
-    reply.with(&got.await?)
+    reply.with(&got.await?).await
 }
 
 /// List checkpoints
@@ -78,7 +78,7 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<List>) -> Answer {
             chain: views::shared_chain(page.chain, shorten),
             history_channels: page.history_channels,
         });
-    reply.with(&listed.await?)
+    reply.with(&listed.await?).await
 }
 
 /// Get the history of delta channels
@@ -96,7 +96,7 @@ pub async fn history(State(app): State<Arc<App>>, call: Call<History>) -> Answer
     let Get { target, channels, held, have } = input;
     let found = app.checkpoints.history(&caller, &target, &channels, held.as_ref()).await?;
     let Some((found, DeltaHistory { digest, continues_at })) = found else {
-        return reply.with(&Histories::default());
+        return reply.with(&Histories::default()).await;
     };
     let size = views::chain_size(&found.chain);
     let histories =
@@ -108,7 +108,7 @@ pub async fn history(State(app): State<Arc<App>>, call: Call<History>) -> Answer
             digest: digest.map(hex::encode),
             continues_at,
         });
-    reply.with(&histories.await?)
+    reply.with(&histories.await?).await
 }
 
 #[derive(Serialize, ToSchema)]

@@ -29,7 +29,7 @@ use crate::http::request::exact::Text;
 pub async fn delete_for_runs(State(app): State<Arc<App>>, call: Call<DeleteForRuns>) -> Answer {
     let Call { caller, deadline, input: DeleteForRuns(run_ids), reply } = call;
     app.checkpoints.delete_for_runs(&caller, &run_ids, deadline).await?;
-    reply.done()
+    reply.done().await
 }
 
 #[derive(Deserialize, ToSchema)]

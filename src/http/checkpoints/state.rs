@@ -87,7 +87,7 @@ pub async fn get(
         held.or_show(found, |found| StateOut::of(found, is_live, raw, cuts))
     })
     .await?;
-    shown?.reply(call.reply, |state| GotState { state })
+    shown?.reply(call.reply, |state| GotState { state }).await
 }
 
 #[derive(Deserialize, IntoParams)]

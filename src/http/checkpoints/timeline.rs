@@ -52,7 +52,7 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<TimelineQuery>) -> Ans
     let timeline = app.checkpoints.list_timeline(&caller, &query).await?;
     let size = timeline.nodes.iter().map(|it| it.skeleton.len() + it.metadata.len()).sum();
     let page = cpu_pool::run_sized(&caller.tenant, size, move || TimelinePage::from(timeline));
-    reply.with(&page.await?)
+    reply.with(&page.await?).await
 }
 
 #[derive(Deserialize, ToSchema)]

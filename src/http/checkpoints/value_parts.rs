@@ -32,7 +32,7 @@ use crate::http::request::exact::{Data, DataOut, Text};
 pub async fn put(State(app): State<Arc<App>>, call: Call<NewPart>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let name = app.checkpoints.put_part(&caller, &input, deadline).await?;
-    reply.with(&PutPartOut { name: DataOut(name) })
+    reply.with(&PutPartOut { name: DataOut(name) }).await
 }
 
 /// Get a part of a large value
@@ -50,7 +50,7 @@ pub async fn put(State(app): State<Arc<App>>, call: Call<NewPart>) -> Answer {
 pub async fn get(State(app): State<Arc<App>>, call: Call<GetPart>) -> Answer {
     let Call { caller, input: GetPart { thread_id, name }, reply, .. } = call;
     let data = app.checkpoints.get_part(&caller, &thread_id, &name).await?;
-    reply.with(&GotPart { data: DataOut(data) })
+    reply.with(&GotPart { data: DataOut(data) }).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -75,7 +75,7 @@ async fn take(app: &Arc<App>, raw: &mut Raw) -> Answer {
         }
         None => storing.archive(&mut raw.body).await?,
     }
-    raw.reply().with(&ArtifactsOut::of(storing))
+    raw.reply().with(&ArtifactsOut::of(storing)).await
 }
 
 /// Where today's artifacts go.

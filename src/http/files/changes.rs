@@ -35,7 +35,7 @@ use crate::http::store::wire::version;
 pub async fn write(State(app): State<Arc<App>>, call: Call<Write>) -> Answer {
     let Call { caller, deadline, input: Write { of, write }, reply } = call;
     let (version, created) = app.files.write(of.asked(&caller, deadline), &write).await?;
-    reply.with(&WriteOut { path: (&write.path).into(), version, created })
+    reply.with(&WriteOut { path: (&write.path).into(), version, created }).await
 }
 
 /// Append to a file
@@ -56,7 +56,7 @@ pub async fn write(State(app): State<Arc<App>>, call: Call<Write>) -> Answer {
 pub async fn append(State(app): State<Arc<App>>, call: Call<Append>) -> Answer {
     let Call { caller, deadline, input: Append { of, append }, reply } = call;
     let version = app.files.append(of.asked(&caller, deadline), &append).await?;
-    reply.with(&PathVersionOut { path: (&append.path).into(), version })
+    reply.with(&PathVersionOut { path: (&append.path).into(), version }).await
 }
 
 /// Edit a file
@@ -79,7 +79,7 @@ pub async fn append(State(app): State<Arc<App>>, call: Call<Append>) -> Answer {
 pub async fn edit(State(app): State<Arc<App>>, call: Call<Edit>) -> Answer {
     let Call { caller, deadline, input: Edit { of, edit }, reply } = call;
     let (version, occurrences) = app.files.edit(of.asked(&caller, deadline), &edit).await?;
-    reply.with(&EditOut { path: (&edit.path).into(), occurrences, version })
+    reply.with(&EditOut { path: (&edit.path).into(), occurrences, version }).await
 }
 
 /// Upload files
@@ -102,7 +102,7 @@ pub async fn upload(State(app): State<Arc<App>>, call: Call<Upload>) -> Answer {
         error: result.as_ref().err().map(code_of),
         version: result.ok(),
     });
-    reply.with(&UploadOut { results: results.collect() })
+    reply.with(&UploadOut { results: results.collect() }).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -88,7 +88,7 @@ async fn take(app: &App, raw: &mut Raw) -> Answer {
     };
     let caller = raw.identity.caller.clone();
     let stored = store(app, &caller, put, (&mut raw.held, &mut raw.body)).await?;
-    raw.reply().with(&StoredOut::of(fields.required("path")?, stored))
+    raw.reply().with(&StoredOut::of(fields.required("path")?, stored)).await
 }
 
 /// A file that was written.

@@ -59,11 +59,13 @@ pub async fn list(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     };
     let drive = drive(&app, raw.caller(), &fields)?;
     let page = app.drive.list(raw.caller(), &drive, &query).await?;
-    raw.reply().with(&ListingOut {
-        path: path.to_owned(),
-        entries: page.entries.into_iter().map(EntryOut::from).collect(),
-        next_cursor: page.next.map(|it| cursor::encode(CURSOR, &(it.area, it.from))),
-    })
+    raw.reply()
+        .with(&ListingOut {
+            path: path.to_owned(),
+            entries: page.entries.into_iter().map(EntryOut::from).collect(),
+            next_cursor: page.next.map(|it| cursor::encode(CURSOR, &(it.area, it.from))),
+        })
+        .await
 }
 
 /// Upload a file into the drive
@@ -99,7 +101,7 @@ async fn take(app: &Arc<App>, raw: &mut Raw) -> Answer {
     let row = app.raw_files.find(&caller, &address(&drive, &spot)?).await?.ok_or_else(no_file)?;
     let namespace = drive.namespace(&spot.area);
     let entry = Entry::of_file(&spot.area, &namespace, &row).ok_or_else(no_file)?;
-    raw.reply().created(&EntryOut::from(entry))
+    raw.reply().created(&EntryOut::from(entry)).await
 }
 
 /// Download a file of the drive
@@ -189,7 +191,7 @@ pub async fn url(State(app): State<Arc<App>>, holder: Holder, raw: Raw) -> Answe
         disposition,
     };
     let (url, expires_at) = address_of(&app, &holder.0, wish).await?;
-    let answer = raw.reply().with(&AddressOut { url, expires_at: rfc3339(expires_at) })?;
+    let answer = raw.reply().with(&AddressOut { url, expires_at: rfc3339(expires_at) }).await?;
     // It is as good as a key to this file.
     Ok(([(header::CACHE_CONTROL, "no-store")], answer).into_response())
 }

@@ -35,7 +35,7 @@ use crate::http::store::wire::version;
 pub async fn delete(State(app): State<Arc<App>>, call: Call<Delete>) -> Answer {
     let Call { caller, deadline, input: Delete { of, delete }, reply } = call;
     let deleted = app.files.delete(of.asked(&caller, deadline), &delete).await?;
-    reply.with(&DeleteOut { deleted })
+    reply.with(&DeleteOut { deleted }).await
 }
 
 /// Move a file or a directory
@@ -85,7 +85,7 @@ async fn transfer<const COPIES: bool>(app: &App, call: Call<Transfer<COPIES>>) -
     let Call { caller, deadline, input: Transfer { of, request }, reply } = call;
     let moved = app.files.transfer(of.asked(&caller, deadline), &request).await?;
     let path = (&request.to).into();
-    reply.with(&MoveOut { path, version: moved.version, files: moved.files })
+    reply.with(&MoveOut { path, version: moved.version, files: moved.files }).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -42,7 +42,7 @@ pub async fn ls(State(app): State<Arc<App>>, call: Call<Ls>) -> Answer {
     let last = page.entries.last().filter(|_| page.is_cut);
     let next_cursor = last.map(|it| cursor::encode(CURSOR, &it.path.json()));
     let entries = page.entries.into_iter().map(|it| EntryOut::new(it, of.dialect()));
-    reply.with(&LsOut { entries: entries.collect(), next_cursor })
+    reply.with(&LsOut { entries: entries.collect(), next_cursor }).await
 }
 
 /// Read a file
@@ -64,7 +64,7 @@ pub async fn ls(State(app): State<Arc<App>>, call: Call<Ls>) -> Answer {
 pub async fn read(State(app): State<Arc<App>>, call: Call<Read>) -> Answer {
     let Call { caller, input: Read { of, query }, reply, .. } = call;
     let shown = app.files.read(of.asking(&caller), &query).await?;
-    reply.with(&ReadOut::new(shown, of.dialect()))
+    reply.with(&ReadOut::new(shown, of.dialect())).await
 }
 
 /// Download files
@@ -98,7 +98,7 @@ pub async fn download(State(app): State<Arc<App>>, call: Call<Download>) -> Answ
             sha256: None,
         },
     });
-    reply.with(&DownloadOut { results: results.collect() })
+    reply.with(&DownloadOut { results: results.collect() }).await
 }
 
 /// What is known of a file
@@ -117,7 +117,7 @@ pub async fn download(State(app): State<Arc<App>>, call: Call<Download>) -> Answ
 pub async fn stat(State(app): State<Arc<App>>, call: Call<Stat>) -> Answer {
     let Call { caller, input: Stat { of, path }, reply, .. } = call;
     let entry = app.files.stat(of.asking(&caller), &path).await?;
-    reply.with(&StatOut { entry: EntryOut::new(entry, of.dialect()) })
+    reply.with(&StatOut { entry: EntryOut::new(entry, of.dialect()) }).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -35,11 +35,13 @@ pub async fn glob(State(app): State<Arc<App>>, call: Call<Glob>) -> Answer {
     let Call { caller, input: Glob { of, query }, reply, .. } = call;
     let found = app.files.glob(of.asking(&caller), &query).await?;
     let entries = found.files.into_iter().map(|it| EntryOut::new(Entry::file(it), of.dialect()));
-    reply.with(&GlobOut {
-        matches: entries.collect(),
-        truncated: found.is_truncated,
-        truncation_reason: found.is_truncated.then_some(BUDGET),
-    })
+    reply
+        .with(&GlobOut {
+            matches: entries.collect(),
+            truncated: found.is_truncated,
+            truncation_reason: found.is_truncated.then_some(BUDGET),
+        })
+        .await
 }
 
 /// Search files for a text
@@ -59,11 +61,13 @@ pub async fn glob(State(app): State<Arc<App>>, call: Call<Glob>) -> Answer {
 pub async fn grep(State(app): State<Arc<App>>, call: Call<Grep>) -> Answer {
     let Call { caller, input: Grep { of, query }, reply, .. } = call;
     let found = app.files.grep(of.asking(&caller), &query).await?;
-    reply.with(&GrepOut {
-        matches: found.matches.into_iter().map(LineOut::from).collect(),
-        truncated: found.is_truncated,
-        truncation_reason: found.is_over_budget.then_some(BUDGET),
-    })
+    reply
+        .with(&GrepOut {
+            matches: found.matches.into_iter().map(LineOut::from).collect(),
+            truncated: found.is_truncated,
+            truncation_reason: found.is_over_budget.then_some(BUDGET),
+        })
+        .await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -36,7 +36,7 @@ use crate::http::store::wire::version;
 )]
 pub async fn begin(State(app): State<Arc<App>>, call: Call<Begin>) -> Answer {
     let id = app.uploads.begin(&call.caller, &call.input.0).await?;
-    call.reply.with(&BegunOut { upload_id: id.to_string() })
+    call.reply.with(&BegunOut { upload_id: id.to_string() }).await
 }
 
 /// Put a part
@@ -71,7 +71,7 @@ async fn take_part(app: &App, (id, part): (&str, &str), raw: &mut Raw) -> Answer
     let caller = raw.identity.caller.clone();
     app.uploads.get(&caller, id).await?.ok_or_else(unknown)?;
     let part = receive_part(app, &caller, (id, number), (&mut raw.held, &mut raw.body)).await?;
-    raw.reply().with(&PartOut::from(&part))
+    raw.reply().with(&PartOut::from(&part)).await
 }
 
 /// Get an upload
@@ -92,7 +92,7 @@ pub async fn get(
 ) -> Answer {
     let id = ContentId::parse("upload_id", &id)?;
     let upload = app.uploads.get(&call.caller, id).await?.ok_or_else(unknown)?;
-    call.reply.with(&UploadOut::of(id, &upload))
+    call.reply.with(&UploadOut::of(id, &upload)).await
 }
 
 /// Complete an upload
@@ -124,7 +124,7 @@ pub async fn complete(
     let (deadline, repetition) = (deadline(&app), Repetition::Upload);
     let put = PutFile { address, media_type, if_version, deadline, repetition };
     let stored = app.raw_files.show(&call.caller, put, &whole).await?;
-    call.reply.with(&StoredOut::of(&path, stored))
+    call.reply.with(&StoredOut::of(&path, stored)).await
 }
 
 /// Abort an upload
@@ -141,7 +141,7 @@ pub async fn abort(
     call: BodylessCall,
 ) -> Answer {
     app.uploads.abort(&call.caller, ContentId::parse("upload_id", &id)?).await?;
-    call.reply.done()
+    call.reply.done().await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -20,7 +20,7 @@ use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
-use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::cpu_pool::{self, INLINE_BYTES_MAX};
 use crate::domain::scheduling::shares::{Account, Held};
 use crate::http::connections::watch::Watch;
 use crate::http::tenants::refusals::Seen;
@@ -79,19 +79,32 @@ impl Reply {
 
     /// # Errors
     /// As [`Reply::with`].
-    pub fn created(self, answer: &impl Serialize) -> Answer {
-        let mut response = self.with(answer)?;
+    pub async fn created(self, answer: &(impl Serialize + Sync)) -> Answer {
+        let mut response = self.with(answer).await?;
         *response.status_mut() = StatusCode::CREATED;
         Ok(response)
     }
 
+    /// A long answer is written at a place of the CPU pool. How long it is shows only when it is written, so it is begun here.
+    ///
     /// # Errors
     /// `internal` when what is stored cannot be shown; 503 when there is no room for it.
-    pub fn with(self, answer: &impl Serialize) -> Answer {
+    pub async fn with(self, answer: &(impl Serialize + Sync)) -> Answer {
         let Self { format, held } = self;
-        let mut building = Building::new(held);
+        let mut building = Building::short(held);
         let built = format.write(&mut building, answer);
-        let body = building.end(built)?;
+        let body = match building.unless_short() {
+            Ok(building) => building.end(built)?,
+            Err(held) => {
+                let tenant = held.account();
+                let write = || {
+                    let mut building = Building::new(held);
+                    let built = format.write(&mut building, answer);
+                    building.end(built)
+                };
+                cpu_pool::run_here(tenant.tenant(), INLINE_BYTES_MAX + 1, write).await??
+            }
+        };
         Ok(([(header::CONTENT_TYPE, format.content_type())], body).into_response())
     }
 
@@ -110,8 +123,8 @@ impl Reply {
     ///
     /// # Errors
     /// None; as [`Reply::with`].
-    pub fn done(self) -> Answer {
-        self.with(&crate::http::Empty {})
+    pub async fn done(self) -> Answer {
+        self.with(&crate::http::Empty {}).await
     }
 }
 
@@ -253,4 +266,31 @@ fn budget_micros(headers: &HeaderMap) -> Result<Micros, Error> {
 
 fn micros(milliseconds: u64) -> Micros {
     i64::try_from(milliseconds).unwrap_or(i64::MAX / 1_000) * 1_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::scheduling::shares::{Holder as OfShare, Shares, Sizes};
+
+    #[tokio::test]
+    async fn a_long_answer_is_written_beside_the_workers_and_a_short_one_on_them() {
+        let shares = Shares::new(Sizes::default());
+        let account = shares.account(OfShare::new("acme", "key"));
+        for format in [Format::Json, Format::MessagePack] {
+            for (length, is_long) in [(INLINE_BYTES_MAX / 2, false), (INLINE_BYTES_MAX * 8, true)] {
+                let reply = Reply { format, held: account.open() };
+                let text = "a".repeat(length);
+                let (answer, long) = cpu_pool::count_long_work(reply.with(&text)).await;
+                assert_eq!(long > 0, is_long, "{length}");
+                let body = answer.unwrap().into_body();
+                let whole = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+                assert!(
+                    whole.len() > length && whole.windows(2).skip(8).take(9).all(|it| it == b"aa")
+                );
+                drop(whole);
+                assert_eq!(shares.held_bytes(), 0, "what was begun is given back");
+            }
+        }
+    }
 }

@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::problem::Problem;
+use crate::domain::scheduling::cpu_pool::INLINE_BYTES_MAX;
 use crate::domain::scheduling::pace::Pace;
 use crate::domain::scheduling::shares::{self, Full, Held, Turn};
 use crate::domain::{Error, Result};
@@ -41,11 +42,26 @@ pub struct Building {
     full: VecDeque<Piece>,
     last: Vec<u8>,
     refused: Option<Full>,
+    /// Pieces after which it is no short answer, and whether there were more.
+    pieces_max: usize,
+    is_long: bool,
 }
 
 impl Building {
     pub fn new(held: Held) -> Self {
-        Self { held, full: VecDeque::new(), last: Vec::new(), refused: None }
+        let pieces_max = usize::MAX;
+        let (full, last) = (VecDeque::new(), Vec::new());
+        Self { held, full, last, refused: None, pieces_max, is_long: false }
+    }
+
+    /// For a first attempt, which fails when the answer is long.
+    pub fn short(held: Held) -> Self {
+        Self { pieces_max: INLINE_BYTES_MAX / FRAME_BYTES, ..Self::new(held) }
+    }
+
+    /// The share, where the answer is too long for the attempt: what was built of it is dropped.
+    pub fn unless_short(self) -> std::result::Result<Self, Held> {
+        if self.is_long { Err(self.held) } else { Ok(self) }
     }
 
     /// What was built, or why it could not be.
@@ -70,6 +86,10 @@ impl Building {
 
     /// The share that the pieces had is theirs; what is left of the body's may go.
     fn close_piece(&mut self) -> io::Result<()> {
+        if self.full.len() == self.pieces_max {
+            self.is_long = true;
+            return Err(io::Error::other("the answer is not short"));
+        }
         let grown = self.held.resize(FRAME_BYTES);
         grown.map_err(|full| {
             self.refused = Some(full);

@@ -38,7 +38,7 @@ pub async fn add(State(app): State<Arc<App>>, call: Call<AddToCounter>) -> Answe
     let Call { caller, deadline, input, reply } = call;
     let asking = asking(&caller, deadline, input.idempotency);
     match only(app.sessions.change(&asking, input.change).await?)? {
-        StepDone::Counted { value } => reply.with(&Counted { value }),
+        StepDone::Counted { value } => reply.with(&Counted { value }).await,
         _ => Err(Problem::internal("a counter has another outcome")),
     }
 }
@@ -68,7 +68,7 @@ pub async fn compact(State(app): State<Arc<App>>, call: Call<Compacting>) -> Ans
     let asking = asking(&caller, deadline, input.idempotency);
     let (archive_id, done) = app.sessions.compact(&asking, &input.compact).await?;
     match only(done)? {
-        StepDone::Compacted { head, .. } => reply.with(&Compacted { archive_id, head }),
+        StepDone::Compacted { head, .. } => reply.with(&Compacted { archive_id, head }).await,
         _ => Err(Problem::internal("a compaction has another outcome")),
     }
 }

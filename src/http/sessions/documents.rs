@@ -68,7 +68,7 @@ async fn store<const REPLACES: bool>(app: &App, call: Call<Storing<REPLACES>>) -
     match only(app.sessions.change(&asking, input.change).await?)? {
         StepDone::Stored { version, updated_at, size_bytes, .. } => {
             let updated_at_ms = milliseconds(updated_at);
-            reply.with(&StoredDocument { version, updated_at_ms, size: size_bytes })
+            reply.with(&StoredDocument { version, updated_at_ms, size: size_bytes }).await
         }
         _ => Err(Problem::internal("a document has another outcome")),
     }
@@ -87,7 +87,7 @@ async fn store<const REPLACES: bool>(app: &App, call: Call<Storing<REPLACES>>) -
 pub async fn get(State(app): State<Arc<App>>, call: Call<OneDocument>) -> Answer {
     let Call { caller, input, reply, .. } = call;
     let found = app.sessions.get_document(&caller, &input.session, &input.name).await?;
-    reply.with(&DocumentOut::from(found.ok_or(Error::NotFound(DOCUMENT))?))
+    reply.with(&DocumentOut::from(found.ok_or(Error::NotFound(DOCUMENT))?)).await
 }
 
 /// List documents
@@ -102,7 +102,9 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<OneDocument>) -> Answer
 pub async fn list(State(app): State<Arc<App>>, call: Call<ListDocuments>) -> Answer {
     let Call { caller, input, reply, .. } = call;
     let found = app.sessions.list_documents(&caller, &input.session, &input.name_prefix).await?;
-    reply.with(&Documents { documents: found.into_iter().map(ListedDocument::from).collect() })
+    reply
+        .with(&Documents { documents: found.into_iter().map(ListedDocument::from).collect() })
+        .await
 }
 
 /// Find documents
@@ -123,7 +125,7 @@ pub async fn find(State(app): State<Arc<App>>, call: Call<FindDocuments>) -> Ans
         version: it.document.version,
         updated_at_ms: milliseconds(it.document.updated_at),
     };
-    reply.with(&FoundDocuments { documents: found.into_iter().map(document).collect() })
+    reply.with(&FoundDocuments { documents: found.into_iter().map(document).collect() }).await
 }
 
 /// Delete a document
@@ -139,7 +141,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<OneDocument>) -> Ans
     let steps = vec![Step::DeleteDocument { name: input.name }];
     let change = Change { session: input.session, about: None, steps };
     app.sessions.change(&asking(&caller, deadline, None), change).await?;
-    reply.done()
+    reply.done().await
 }
 
 #[derive(Deserialize, ToSchema)]

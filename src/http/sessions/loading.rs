@@ -39,11 +39,13 @@ pub async fn load(State(app): State<Arc<App>>, call: Call<LoadEntries>) -> Answe
     let Call { caller, input, reply, .. } = call;
     let loaded = app.sessions.load(&caller, &input.session, &input.load).await?;
     let loaded = loaded.ok_or(Error::NotFound(SESSION))?;
-    reply.with(&Entries {
-        entries: loaded.entries.into_iter().map(EntryOut::from).collect(),
-        head: loaded.head,
-        more: loaded.more,
-    })
+    reply
+        .with(&Entries {
+            entries: loaded.entries.into_iter().map(EntryOut::from).collect(),
+            head: loaded.head,
+            more: loaded.more,
+        })
+        .await
 }
 
 /// List streams
@@ -63,7 +65,7 @@ pub async fn streams(State(app): State<Arc<App>>, call: Call<OneSession>) -> Ans
         head: it.head,
         updated_at_ms: milliseconds(it.updated_at),
     };
-    reply.with(&Streams { streams: streams.into_iter().map(stream).collect() })
+    reply.with(&Streams { streams: streams.into_iter().map(stream).collect() }).await
 }
 
 /// List sessions
@@ -79,10 +81,12 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<ListSessions>) -> Answ
     let Call { caller, input, reply, .. } = call;
     let page = app.sessions.list(&caller, input).await?;
     let position = |it: SessionCursor| cursor::encode("sessions", &(it.updated_at, it.key));
-    reply.with(&SessionsPage {
-        sessions: page.sessions.into_iter().map(SessionOut::from).collect(),
-        next_cursor: page.next.map(position),
-    })
+    reply
+        .with(&SessionsPage {
+            sessions: page.sessions.into_iter().map(SessionOut::from).collect(),
+            next_cursor: page.next.map(position),
+        })
+        .await
 }
 
 #[derive(Deserialize, ToSchema)]

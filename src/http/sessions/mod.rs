@@ -52,15 +52,17 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<CreateSession>) -> A
     let asking = SessionCall { caller: &caller, idempotency: None, deadline };
     let CreateSession { session, about } = input;
     let (session, created) = app.sessions.create(&asking, session, about).await?;
-    reply.with(&CreatedSession {
-        created,
-        user: session.user,
-        agent: session.agent,
-        title: session.title,
-        created_at: rfc3339(session.created_at),
-        updated_at: rfc3339(session.updated_at),
-        updated_at_ms: milliseconds(session.updated_at),
-    })
+    reply
+        .with(&CreatedSession {
+            created,
+            user: session.user,
+            agent: session.agent,
+            title: session.title,
+            created_at: rfc3339(session.created_at),
+            updated_at: rfc3339(session.updated_at),
+            updated_at_ms: milliseconds(session.updated_at),
+        })
+        .await
 }
 
 /// Append entries
@@ -88,7 +90,7 @@ pub async fn append(State(app): State<Arc<App>>, call: Call<AppendEntries>) -> A
         .sessions
         .change(&SessionCall { caller: &caller, idempotency, deadline }, change)
         .await?;
-    reply.with(&Appended::of(&done))
+    reply.with(&Appended::of(&done)).await
 }
 
 /// Delete a session
@@ -110,7 +112,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteSession>) -> A
             app.sessions.change(&asking, change).await?;
         }
     }
-    reply.done()
+    reply.done().await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -70,7 +70,7 @@ async fn stage(app: &Arc<App>, raw: &mut Raw) -> Answer {
     }
     let archive = staging.end().await?;
     let archive_id = archive.id.to_string();
-    raw.reply().created(&StagedArchive { archive_id, archive: SnapshotArchive::of(archive) })
+    raw.reply().created(&StagedArchive { archive_id, archive: SnapshotArchive::of(archive) }).await
 }
 
 /// Get the archive of a snapshot

@@ -55,7 +55,7 @@ pub async fn take(State(app): State<Arc<App>>, call: Call<Take>) -> Answer {
     let Call { caller, deadline, input: Take(request), reply } = call;
     let taken = app.snapshots.take(&caller, request, deadline).await?;
     let shown = SnapshotOut::from(taken.snapshot);
-    if taken.is_new { reply.created(&shown) } else { reply.with(&shown) }
+    if taken.is_new { reply.created(&shown).await } else { reply.with(&shown).await }
 }
 
 /// Get a snapshot
@@ -71,7 +71,7 @@ pub async fn take(State(app): State<Arc<App>>, call: Call<Take>) -> Answer {
 )]
 pub async fn get(State(app): State<Arc<App>>, call: Call<Named>) -> Answer {
     let Call { caller, input: Named(id), reply, .. } = call;
-    reply.with(&SnapshotOut::from(app.snapshots.get(&caller, &id).await?))
+    reply.with(&SnapshotOut::from(app.snapshots.get(&caller, &id).await?)).await
 }
 
 /// List snapshots
@@ -86,10 +86,12 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<Listing>) -> Answer {
     let Call { caller, input: Listing(query), reply, .. } = call;
     let page = app.snapshots.list(&caller, query).await?;
     let position = |it: SnapshotCursor| cursor::encode(CURSOR, &(it.created_at, it.id));
-    reply.with(&SnapshotsPage {
-        snapshots: page.snapshots.into_iter().map(SnapshotOut::from).collect(),
-        next_cursor: page.next.map(position),
-    })
+    reply
+        .with(&SnapshotsPage {
+            snapshots: page.snapshots.into_iter().map(SnapshotOut::from).collect(),
+            next_cursor: page.next.map(position),
+        })
+        .await
 }
 
 /// Delete a snapshot
@@ -103,7 +105,7 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<Listing>) -> Answer {
 pub async fn delete(State(app): State<Arc<App>>, call: Call<Named>) -> Answer {
     let Call { caller, deadline, input: Named(id), reply } = call;
     app.snapshots.delete(&caller, &id, deadline).await?;
-    reply.done()
+    reply.done().await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -53,7 +53,7 @@ pub async fn restore(State(app): State<Arc<App>>, call: Call<Restoring>) -> Answ
             }
         }
     }
-    reply.with(&RestoredOut::from(restored))
+    reply.with(&RestoredOut::from(restored)).await
 }
 
 #[derive(Deserialize, ToSchema)]

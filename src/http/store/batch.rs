@@ -44,7 +44,7 @@ pub async fn batch(State(app): State<Arc<App>>, call: Call<Batch>) -> Answer {
     let request = ItemBatchRequest { ops, atomic, idempotency, deadline };
     let results = app.items.batch(&caller, request).await?;
     let results = results.into_iter().zip(sorts).map(|(it, sort)| ResultOut::new(it, sort));
-    reply.with(&BatchOut { results: results.collect() })
+    reply.with(&BatchOut { results: results.collect() }).await
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -48,7 +48,7 @@ const COUNT: usize = 5;
 pub async fn put(State(app): State<Arc<App>>, call: Call<One<PUT>>) -> Answer {
     let (result, reply) = run(&app, call).await?;
     match result {
-        OpResult::Put(version) => reply.with(&VersionOut { version }),
+        OpResult::Put(version) => reply.with(&VersionOut { version }).await,
         _ => Err(unexpected()),
     }
 }
@@ -64,7 +64,7 @@ pub async fn put(State(app): State<Arc<App>>, call: Call<One<PUT>>) -> Answer {
 pub async fn get(State(app): State<Arc<App>>, call: Call<One<GET>>) -> Answer {
     let (result, reply) = run(&app, call).await?;
     match result {
-        OpResult::Got(item) => reply.with(&GotItem { item: item.map(ItemOut::from) }),
+        OpResult::Got(item) => reply.with(&GotItem { item: item.map(ItemOut::from) }).await,
         _ => Err(unexpected()),
     }
 }
@@ -83,7 +83,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<One<GET>>) -> Answer {
 )]
 pub async fn delete(State(app): State<Arc<App>>, call: Call<One<DELETE>>) -> Answer {
     let (_, reply) = run(&app, call).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Search items
@@ -102,7 +102,7 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<One<SEARCH>>) -> Ans
     };
     let (result, reply) = run(&app, call).await?;
     match result {
-        OpResult::Found(page) => reply.with(&PageOut::new(page, sort)),
+        OpResult::Found(page) => reply.with(&PageOut::new(page, sort)).await,
         _ => Err(unexpected()),
     }
 }
@@ -118,9 +118,13 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<One<SEARCH>>) -> Ans
 pub async fn list_namespaces(State(app): State<Arc<App>>, call: Call<One<NAMESPACES>>) -> Answer {
     let (result, reply) = run(&app, call).await?;
     match result {
-        OpResult::Namespaces(found) => reply.with(&NamespacesOut {
-            namespaces: found.iter().map(|it| it.labels().to_vec()).collect(),
-        }),
+        OpResult::Namespaces(found) => {
+            reply
+                .with(&NamespacesOut {
+                    namespaces: found.iter().map(|it| it.labels().to_vec()).collect(),
+                })
+                .await
+        }
         _ => Err(unexpected()),
     }
 }
@@ -134,7 +138,7 @@ pub async fn list_namespaces(State(app): State<Arc<App>>, call: Call<One<NAMESPA
 pub async fn count(State(app): State<Arc<App>>, call: Call<One<COUNT>>) -> Answer {
     let (result, reply) = run(&app, call).await?;
     match result {
-        OpResult::Count(count) => reply.with(&CountOut { count }),
+        OpResult::Count(count) => reply.with(&CountOut { count }).await,
         _ => Err(unexpected()),
     }
 }

@@ -38,7 +38,7 @@ const PAGE_DEFAULT: i64 = 100;
 )]
 pub async fn list(State(app): State<Arc<App>>, call: Call<ListVersions>) -> Answer {
     let Call { caller, input, reply, .. } = call;
-    reply.with(&VersionsOut::from(app.items.list_versions(&caller, &input).await?))
+    reply.with(&VersionsOut::from(app.items.list_versions(&caller, &input).await?)).await
 }
 
 /// Get a version of an item
@@ -53,7 +53,7 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<ListVersions>) -> Answ
 pub async fn get(State(app): State<Arc<App>>, call: Call<GetVersion>) -> Answer {
     let Call { caller, input: GetVersion { address, version }, reply, .. } = call;
     let version = app.items.get_version(&caller, &address, version).await?;
-    reply.with(&GotVersion { version: version.map(VersionItem::from) })
+    reply.with(&GotVersion { version: version.map(VersionItem::from) }).await
 }
 
 /// Restore a version of an item
@@ -74,7 +74,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetVersion>) -> Answer 
 pub async fn restore(State(app): State<Arc<App>>, call: Call<Restoration>) -> Answer {
     let Call { caller, deadline, input: Restoration { request, idempotency }, reply } = call;
     let version = app.items.restore(&caller, &request, idempotency, deadline).await?;
-    reply.with(&VersionOut { version })
+    reply.with(&VersionOut { version }).await
 }
 
 #[derive(Deserialize, ToSchema)]

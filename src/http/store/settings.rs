@@ -34,7 +34,7 @@ use crate::http::request::exact::Text;
 pub async fn put(State(app): State<Arc<App>>, call: Call<PutSetting>) -> Answer {
     let Call { caller, deadline, input: PutSetting { namespace, declared }, reply } = call;
     let setting = app.namespace_settings.put(&caller, namespace, declared, deadline).await?;
-    reply.with(&PutSettingOut { setting: setting.into() })
+    reply.with(&PutSettingOut { setting: setting.into() }).await
 }
 
 /// Get a setting of a namespace
@@ -50,7 +50,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<OfNamespace>) -> Answer
     let Call { caller, input: OfNamespace(namespace), reply, .. } = call;
     let (setting, effective) = app.namespace_settings.get(&caller, &namespace).await?;
     let setting = setting.map(SettingOut::from);
-    reply.with(&GotSetting { setting, effective: effective.into() })
+    reply.with(&GotSetting { setting, effective: effective.into() }).await
 }
 
 /// Delete a setting of a namespace
@@ -64,7 +64,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<OfNamespace>) -> Answer
 pub async fn delete(State(app): State<Arc<App>>, call: Call<OfNamespace>) -> Answer {
     let Call { caller, deadline, input: OfNamespace(namespace), reply } = call;
     app.namespace_settings.delete(&caller, &namespace, deadline).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// List settings of namespaces
@@ -78,7 +78,9 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<OfNamespace>) -> Ans
 pub async fn list(State(app): State<Arc<App>>, call: Call<ListSettings>) -> Answer {
     let Call { caller, input: ListSettings(prefix), reply, .. } = call;
     let settings = app.namespace_settings.list(&caller, &prefix).await?;
-    reply.with(&SettingsOut { settings: settings.into_iter().map(SettingOut::from).collect() })
+    reply
+        .with(&SettingsOut { settings: settings.into_iter().map(SettingOut::from).collect() })
+        .await
 }
 
 #[derive(Deserialize, ToSchema)]

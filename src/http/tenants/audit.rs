@@ -40,7 +40,7 @@ pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> 
     let page = app.audit.list(&call.caller, query(&uri)?).await?;
     let position = |it: EventCursor| cursor::encode(CURSOR, &(it.at, it.event_id));
     let events = page.events.into_iter().map(EventOut::of).collect();
-    call.reply.with(&AuditPage { events, next_cursor: page.next.map(position) })
+    call.reply.with(&AuditPage { events, next_cursor: page.next.map(position) }).await
 }
 
 #[derive(Deserialize, IntoParams)]

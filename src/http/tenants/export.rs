@@ -127,7 +127,7 @@ async fn take(app: &App, raw: &mut Raw) -> Answer {
     if let Some(problem) = input.refused {
         return Err(problem);
     }
-    raw.reply().with(&ImportedOut::from(done?))
+    raw.reply().with(&ImportedOut::from(done?)).await
 }
 
 /// What goes into the file.

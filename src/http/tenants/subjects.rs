@@ -39,7 +39,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -
         erasures.erase(&caller, &subject, forget).await
     });
     let receipt = erasing.await.map_err(|error| Problem::internal(error.to_string()))??;
-    reply.with(&receipt)
+    reply.with(&receipt).await
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -23,7 +23,7 @@ use crate::http::request::call::{Answer, BodylessCall};
 )]
 pub async fn get(State(app): State<Arc<App>>, call: BodylessCall) -> Answer {
     let (measured, quota) = app.quotas.usage(&call.caller).await?;
-    call.reply.with(&UsageOut::of(measured, quota))
+    call.reply.with(&UsageOut::of(measured, quota)).await
 }
 
 #[derive(Serialize, ToSchema)]

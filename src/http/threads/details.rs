@@ -53,7 +53,7 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answe
     let Call { caller, deadline, input, reply } = call;
     let (thread, created) = app.threads.create(&caller, input, deadline).await?;
     let thread = ThreadOut::of(thread, app.threads.busy_since())?;
-    reply.with(&CreatedThread { thread, created })
+    reply.with(&CreatedThread { thread, created }).await
 }
 
 /// Update a thread
@@ -73,7 +73,7 @@ pub async fn create(State(app): State<Arc<App>>, call: Call<NewThread>) -> Answe
 pub async fn update(State(app): State<Arc<App>>, call: Call<UpdateThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let thread = app.threads.update(&caller, &input, deadline).await?;
-    reply.with(&UpdatedThread { thread: ThreadOut::of(thread, app.threads.busy_since())? })
+    reply.with(&UpdatedThread { thread: ThreadOut::of(thread, app.threads.busy_since())? }).await
 }
 
 /// Search threads
@@ -97,7 +97,7 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> A
     for thread in page.threads.iter_mut().filter(|it| has_preview && it.checkpoint_count > 0) {
         thread.preview = PreviewOut::of(&app, &caller, &thread.thread_id).await?;
     }
-    reply.with(&page)
+    reply.with(&page).await
 }
 
 /// Count threads
@@ -115,7 +115,7 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> A
 pub async fn count(State(app): State<Arc<App>>, call: Call<CountThreads>) -> Answer {
     let Call { caller, input: CountThreads(query, values), reply, .. } = call;
     let count = values::count(&app, &caller, query, &values).await?;
-    reply.with(&ThreadCount { count })
+    reply.with(&ThreadCount { count }).await
 }
 
 #[derive(Serialize, ToSchema)]

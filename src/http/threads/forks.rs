@@ -33,7 +33,7 @@ const FORK: &str = "/v1/threads/fork";
 )]
 pub async fn fork(State(app): State<Arc<App>>, call: Call<Fork>) -> Answer {
     let Call { caller, deadline, input: Fork(request), reply } = call;
-    reply.with(&ForkedOut::from(app.snapshots.fork(&caller, &request, deadline).await?))
+    reply.with(&ForkedOut::from(app.snapshots.fork(&caller, &request, deadline).await?)).await
 }
 
 #[derive(Deserialize, ToSchema)]

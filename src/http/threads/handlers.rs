@@ -56,7 +56,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetThread>) -> Answer {
         None => None,
     };
     let thread = thread.map(|it| ThreadOut::of(it, app.threads.busy_since())).transpose()?;
-    reply.with(&GotThread { thread: thread.map(|it| ThreadOut { forks, ..it }) })
+    reply.with(&GotThread { thread: thread.map(|it| ThreadOut { forks, ..it }) }).await
 }
 
 /// List threads
@@ -75,7 +75,7 @@ pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> 
     let query = query_of::<ThreadsParams>(&uri)?.into_domain()?;
     let order = (query.sort, query.ascending);
     let page = app.threads.list(&call.caller, query).await?;
-    call.reply.with(&page_of(page, order, app.threads.busy_since())?)
+    call.reply.with(&page_of(page, order, app.threads.busy_since())?).await
 }
 
 /// Delete a thread
@@ -98,7 +98,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> An
     } else {
         values.forget_if_granted();
     }
-    reply.done()
+    reply.done().await
 }
 
 /// Copy a thread
@@ -117,7 +117,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<DeleteThread>) -> An
 pub async fn copy(State(app): State<Arc<App>>, call: Call<CopyThread>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let checkpoints = app.threads.copy(&caller, &input, deadline).await?;
-    reply.with(&Copied { checkpoints })
+    reply.with(&Copied { checkpoints }).await
 }
 
 #[derive(Serialize, ToSchema)]

@@ -33,7 +33,7 @@ use crate::http::request::exact::Text;
 pub async fn acquire(State(app): State<Arc<App>>, call: Call<Acquire>) -> Answer {
     let Call { caller, deadline, input: Acquire(request), reply } = call;
     let lease = app.threads.acquire_lease(&caller, &request, deadline).await?;
-    reply.with(&LeaseOut::from(lease))
+    reply.with(&LeaseOut::from(lease)).await
 }
 
 /// Renew the lease of a thread
@@ -49,7 +49,7 @@ pub async fn acquire(State(app): State<Arc<App>>, call: Call<Acquire>) -> Answer
 pub async fn renew(State(app): State<Arc<App>>, call: Call<Renew>) -> Answer {
     let Call { caller, deadline, input: Renew(request), reply } = call;
     let lease = app.threads.renew_lease(&caller, &request, deadline).await?;
-    reply.with(&LeaseOut::from(lease))
+    reply.with(&LeaseOut::from(lease)).await
 }
 
 /// Release the lease of a thread
@@ -66,7 +66,7 @@ pub async fn renew(State(app): State<Arc<App>>, call: Call<Renew>) -> Answer {
 pub async fn release(State(app): State<Arc<App>>, call: Call<Release>) -> Answer {
     let Call { caller, deadline, input: Release(request), reply } = call;
     app.threads.release_lease(&caller, &request, deadline).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Break the lease of a thread
@@ -80,7 +80,7 @@ pub async fn release(State(app): State<Arc<App>>, call: Call<Release>) -> Answer
 pub async fn break_lease(State(app): State<Arc<App>>, call: Call<Break>) -> Answer {
     let Call { caller, deadline, input: Break(thread_id), reply } = call;
     app.snapshots.break_lease(&caller, &thread_id, deadline).await?;
-    reply.done()
+    reply.done().await
 }
 
 #[derive(Serialize, ToSchema)]

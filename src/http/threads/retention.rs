@@ -46,7 +46,7 @@ pub async fn put(State(app): State<Arc<App>>, call: Call<PutPolicy>) -> Answer {
     let Call { caller, deadline, input, reply } = call;
     let thread_id = input.thread_id.as_ref();
     let policy = app.policies.put(&caller, thread_id, &input.rules, deadline).await?;
-    reply.with(&GotPolicy { policy: Some(policy.into()) })
+    reply.with(&GotPolicy { policy: Some(policy.into()) }).await
 }
 
 /// Get a retention policy
@@ -60,7 +60,7 @@ pub async fn put(State(app): State<Arc<App>>, call: Call<PutPolicy>) -> Answer {
 pub async fn get(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer {
     let Call { caller, input: OfThread(thread_id), reply, .. } = call;
     let policy = app.policies.get(&caller, thread_id.as_ref()).await?;
-    reply.with(&GotPolicy { policy: policy.map(PolicyOut::from) })
+    reply.with(&GotPolicy { policy: policy.map(PolicyOut::from) }).await
 }
 
 /// Delete a retention policy
@@ -75,7 +75,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer {
 pub async fn delete(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer {
     let Call { caller, deadline, input: OfThread(thread_id), reply } = call;
     app.policies.delete(&caller, thread_id.as_ref(), deadline).await?;
-    reply.done()
+    reply.done().await
 }
 
 /// Run retention now
@@ -89,7 +89,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer
 pub async fn run(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer {
     let Call { caller, deadline, input: OfThread(thread_id), reply } = call;
     let policies = app.policies.run(&caller, thread_id.as_ref(), deadline).await?;
-    reply.with(&Due { policies })
+    reply.with(&Due { policies }).await
 }
 
 /// List retention reports
@@ -104,10 +104,12 @@ pub async fn run(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer {
 pub async fn reports(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let page = app.policies.list_reports(&call.caller, query(&uri)?).await?;
     let position = |it: ReportCursor| cursor::encode(CURSOR, &(it.finished_at, it.report_id));
-    call.reply.with(&Reports {
-        reports: page.reports.into_iter().map(ReportOut::from).collect(),
-        next_cursor: page.next.map(position),
-    })
+    call.reply
+        .with(&Reports {
+            reports: page.reports.into_iter().map(ReportOut::from).collect(),
+            next_cursor: page.next.map(position),
+        })
+        .await
 }
 
 #[derive(Deserialize, ToSchema)]

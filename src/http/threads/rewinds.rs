@@ -39,7 +39,7 @@ pub async fn rewind(State(app): State<Arc<App>>, call: Call<Rewind>) -> Answer {
     if !rewound.dry_run {
         app.values.of(&caller, &request.thread_id).forget();
     }
-    reply.with(&RewoundOut::from(rewound))
+    reply.with(&RewoundOut::from(rewound)).await
 }
 
 #[derive(Deserialize, ToSchema)]

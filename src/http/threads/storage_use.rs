@@ -33,7 +33,7 @@ use crate::http::request::call::{Answer, BodylessCall};
 pub async fn get(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let StorageParams { thread_id } = query_of(&uri)?;
     let found = app.threads.get_storage_use(&call.caller, &ThreadId::new(thread_id)?).await?;
-    call.reply.with(&GotStorage { storage: found.map(StorageOut::from) })
+    call.reply.with(&GotStorage { storage: found.map(StorageOut::from) }).await
 }
 
 #[derive(Deserialize, IntoParams)]

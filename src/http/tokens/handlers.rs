@@ -43,7 +43,7 @@ use crate::http::request::exact::Text;
 )]
 pub async fn mint(State(app): State<Arc<App>>, holder: Holder, call: Call<Mint>) -> Answer {
     let minted = app.tokens.mint(&holder.0, call.input.0).await?;
-    call.reply.with(&MintedToken::from(minted))
+    call.reply.with(&MintedToken::from(minted)).await
 }
 
 /// Narrow what the caller holds
@@ -64,7 +64,7 @@ pub async fn mint(State(app): State<Arc<App>>, holder: Holder, call: Call<Mint>)
 )]
 pub async fn narrow(State(app): State<Arc<App>>, holder: Holder, call: Call<Narrow>) -> Answer {
     let minted = app.tokens.narrow(&holder.0, call.input.0).await?;
-    call.reply.with(&MintedToken::from(minted))
+    call.reply.with(&MintedToken::from(minted)).await
 }
 
 /// Revoke a token
@@ -84,7 +84,7 @@ pub async fn narrow(State(app): State<Arc<App>>, holder: Holder, call: Call<Narr
 )]
 pub async fn revoke(State(app): State<Arc<App>>, holder: Holder, call: Call<Revoke>) -> Answer {
     let revoked = app.tokens.revoke(&holder.0, call.input.0).await?;
-    call.reply.with(&RevokedOut { token_id: revoked.token_id.to_string() })
+    call.reply.with(&RevokedOut { token_id: revoked.token_id.to_string() }).await
 }
 
 /// Also what the command line prints.

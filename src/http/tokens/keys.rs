@@ -41,7 +41,7 @@ pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> 
     let page = app.keys.list(&call.caller, query(&uri)?).await?;
     let position = |it: KeyCursor| cursor::encode(CURSOR, &(it.created_at, it.key_id));
     let keys = page.keys.into_iter().map(KeyOut::of).collect();
-    call.reply.with(&KeyPageOut { keys, next_cursor: page.next.map(position) })
+    call.reply.with(&KeyPageOut { keys, next_cursor: page.next.map(position) }).await
 }
 
 /// Make a key
@@ -58,7 +58,7 @@ pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> 
 )]
 pub async fn create(State(app): State<Arc<App>>, holder: Holder, call: Call<CreateKey>) -> Answer {
     let CreatedKey { secret, key } = app.keys.create(&holder.0, call.input).await?;
-    call.reply.with(&CreatedKeyOut { key: secret.text().to_owned(), about: KeyOut::of(key) })
+    call.reply.with(&CreatedKeyOut { key: secret.text().to_owned(), about: KeyOut::of(key) }).await
 }
 
 /// Revoke a key
@@ -76,7 +76,7 @@ pub async fn create(State(app): State<Arc<App>>, holder: Holder, call: Call<Crea
 )]
 pub async fn revoke(State(app): State<Arc<App>>, holder: Holder, call: Call<RevokeKey>) -> Answer {
     app.keys.revoke(&holder.0, &call.input).await?;
-    call.reply.with(&RevokedKeyOut { key_id: call.input.key_id })
+    call.reply.with(&RevokedKeyOut { key_id: call.input.key_id }).await
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -45,7 +45,7 @@ pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> 
     let (tokens, next) = app.tokens.list(&call.caller, limit, after).await?;
     let position = |it: EventCursor| cursor::encode(CURSOR, &(it.at, it.event_id));
     let tokens = tokens.into_iter().map(LiveTokenOut::of).collect();
-    call.reply.with(&TokenPageOut { tokens, next_cursor: next.map(position) })
+    call.reply.with(&TokenPageOut { tokens, next_cursor: next.map(position) }).await
 }
 
 #[derive(Deserialize, IntoParams)]
