@@ -102,6 +102,8 @@ pub struct App {
     pub readiness: Arc<Readiness>,
     /// Bodies of requests and answers in memory.
     pub shares: Arc<Shares>,
+    /// Stored values that reads have opened.
+    pub opened: Arc<Shares>,
     /// Bases of differences.
     pub values: Values,
     pub memory: DifferenceMemory,
@@ -216,6 +218,7 @@ impl App {
             readiness: Arc::default(),
             streams: Arc::default(),
             shares: Shares::new(Sizes::default()),
+            opened: Shares::new(Sizes::default()),
             memory,
             values: Values::new(memory.recent_bytes_max),
             expanded_bytes: Arc::new(Semaphore::new(memory.expanded_bytes_max as usize)),

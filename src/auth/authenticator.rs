@@ -22,6 +22,7 @@ use super::signed_url::{self, SignedUrl};
 use super::token_text;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::{Clock, Micros};
+use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::tokens::credential::{Credentials, SigningSecret};
 use crate::domain::tokens::grants::{Actions, NamespaceGrant, Scoped};
 use crate::domain::tokens::storage::CredentialStorage;
@@ -203,6 +204,7 @@ impl Authenticator {
             subject: url.subject.clone(),
             grants: Grants::Scoped(Arc::new(grants)),
             credential: url.minter.clone(),
+            memory: ReadMemory::default(),
         };
         Ok((url, caller))
     }
@@ -345,6 +347,7 @@ impl Authenticator {
             subject: token.subject.clone(),
             grants: identities::of_token(&token),
             credential: token.token_id.to_string(),
+            memory: ReadMemory::default(),
         };
         Ok(Identity { caller, pass: Pass::Token(token) })
     }
@@ -368,6 +371,7 @@ impl Authenticator {
             grants: Grants::Scoped(Arc::new(Scoped::of_subject(&known.subject))),
             credential: format!("{}{}:{}", Pass::ISSUER, known.issuer, known.subject),
             subject: Some(known.subject),
+            memory: ReadMemory::default(),
         };
         let pass = Pass::External { issuer: known.issuer, expires_at: known.expires_at };
         Ok(Identity { caller, pass })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::error::{Error, Result};
 use super::limits::LIMITS;
 use super::names::ThreadId;
+use super::scheduling::read_memory::ReadMemory;
 use super::sessions::name::SessionName;
 use super::tokens::grants::{self, Access, Action, Grant, Reach, Scoped};
 use crate::domain::names::SnapshotId;
@@ -19,6 +20,8 @@ pub struct Caller {
     /// What was presented: `local`, the id of a key or of a token, or the name of an issuer with its subject. For
     /// idempotency keys, limits of requests and the audit log; never a secret.
     pub credential: String,
+    /// What the reads of the request hold.
+    pub memory: ReadMemory,
 }
 
 /// What a caller may touch.
@@ -67,7 +70,8 @@ impl Caller {
     /// A caller with every right in `tenant`.
     pub fn of_tenant(tenant: impl Into<String>) -> Self {
         let (grants, credential) = (Grants::Tenant, "local".to_owned());
-        Self { tenant: tenant.into(), subject: None, grants, credential }
+        let memory = ReadMemory::default();
+        Self { tenant: tenant.into(), subject: None, grants, credential, memory }
     }
 
     /// # Errors

@@ -25,6 +25,11 @@ pub enum Error {
          and read the large ones with POST /v1/checkpoints/parts/get, or list checkpoints with values = false"
     )]
     ValuesTooLarge { limit: u64 },
+    /// Other reads hold the memory that there is for stored values.
+    #[error(
+        "reads that are not answered yet hold as many bytes of stored values in memory as they may; try again"
+    )]
+    NoRoom { limit: u64 },
     /// The tenant has used up a quota. Deleting makes room.
     #[error("{0}")]
     QuotaExceeded(Full),

@@ -2,10 +2,13 @@
 
 use bytes::Bytes;
 use threadkeep::domain::Error;
+use threadkeep::domain::caller::Caller;
 use threadkeep::domain::checkpoints::checkpoint::{LargeValues, ListQuery, Target, View};
 use threadkeep::domain::checkpoints::timeline::TimelineQuery;
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::names::CheckpointId;
+use threadkeep::domain::scheduling::read_memory::ReadMemory;
+use threadkeep::domain::scheduling::shares::{Holder, Shares, Sizes};
 
 use crate::commands::{Put, Writes};
 use crate::harness::{Harness, commit, everything, target, text, thread_id, value};
@@ -99,6 +102,41 @@ pub async fn writes_and_histories_count_like_values(h: Harness) {
     let shown = read("chain", LargeValues::Shown);
     let (shown, _) = of.get(&h.caller, &shown, &channels, None).await.unwrap();
     assert_eq!(shown.chain.nodes.len(), 3);
+}
+
+/// The bytes that each way to read three values holds, and what all of them say when there is no room.
+pub async fn reads_hold_memory_until_their_request_is_answered(h: Harness) {
+    const VALUE: usize = 2 << 20;
+    let of = service(&h).await;
+    let much = || value("msgpack", Bytes::from(vec![0; VALUE]));
+    let put = |id: &str| Put::new(id).sets_value("x", id, much()).sets_value("y", id, much());
+    let write = |id: &str| Writes::new(id, "task").write_value(0, "m", much()).op();
+    h.commit(commit("t", vec![put("1").op(), write("1")])).await.unwrap();
+    let next = put("2").parent("1").empties("m", "1").op();
+    h.commit(commit("t", vec![next, write("2")])).await.unwrap();
+    let channels = ["m".to_owned()];
+    let inline = read("t", LargeValues::Inline);
+    let shares = Shares::new(Sizes::default());
+    for (way, values) in [("get", 3), ("get with history", 4), ("history", 1), ("list", 6)] {
+        let read = async |caller: &Caller| match way {
+            "get" => of.get(caller, &inline, &[], None).await.map(drop),
+            "get with history" => of.get(caller, &inline, &channels, None).await.map(drop),
+            "history" => of.history(caller, &inline, &channels, None).await.map(drop),
+            _ => of.list(caller, listed("t", LargeValues::Inline)).await.map(drop),
+        };
+        let account = shares.account(Holder::new("acme", "key"));
+        let caller = Caller { memory: ReadMemory::of(&account), ..h.caller.clone() };
+        read(&caller).await.unwrap();
+        let held = shares.held_bytes();
+        assert_eq!(held, (values * VALUE) as u64, "{way}");
+        drop(caller);
+        assert_eq!(shares.held_bytes(), 0, "{way}");
+        let full = Shares::new(Sizes { all: held - 1, ..Sizes::default() });
+        let account = full.account(Holder::new("acme", "key"));
+        let caller = Caller { memory: ReadMemory::of(&account), ..h.caller.clone() };
+        let refused = read(&caller).await;
+        assert!(matches!(refused, Err(Error::NoRoom { limit }) if limit == held - 1), "{way}");
+    }
 }
 
 /// 3 MiB of JSON text.

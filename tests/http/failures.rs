@@ -28,7 +28,7 @@ async fn commit(server: &Server) -> Answer {
 async fn every_error_of_the_domain_has_its_answer() {
     type Case = (fn() -> Error, u16, &'static str);
     const FULL: Full = Full { resource: "bytes", limit: 1, used: 1 };
-    let cases: [Case; 8] = [
+    let cases: [Case; 9] = [
         (|| Error::Conflict(Conflict::ThreadExists), 409, "thread_exists"),
         (|| Error::Conflict(Conflict::ThreadTaken), 409, "thread_taken"),
         (|| Error::Conflict(Conflict::LeaseHeld), 409, "lease_held"),
@@ -37,6 +37,7 @@ async fn every_error_of_the_domain_has_its_answer() {
         (|| Error::DeadlineExceeded, 503, "deadline_exceeded"),
         (|| Error::QuotaExceeded(FULL), 413, "quota_exceeded"),
         (|| Error::TooLarge { field: "body".into(), limit: 7 }, 413, "too_large"),
+        (|| Error::NoRoom { limit: 7 }, 503, "overloaded"),
     ];
     for (make, status, code) in cases {
         let server = Server::keyless().await;

@@ -7,6 +7,7 @@ use crate::auth::Refusal;
 use crate::auth::credentials::CredentialSet;
 use crate::auth::secret::Secret;
 use crate::domain::caller::{Caller, Grants};
+use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::tenants::audit::COMMAND_LINE;
 use crate::domain::tokens::grants::{Actions, Scoped};
 use crate::domain::tokens::token::{Pass, Token, TokenId};
@@ -38,7 +39,8 @@ pub(super) fn by_key(secret: &Secret, set: &CredentialSet) -> Result<Identity, R
     };
     let grants = scoped.map_or(Grants::Tenant, |it| Grants::Scoped(Arc::new(it)));
     let (tenant, subject) = (key.tenant.clone(), key.subject.clone());
-    let caller = Caller { tenant, subject, grants, credential: key.key_id.clone() };
+    let memory = ReadMemory::default();
+    let caller = Caller { tenant, subject, grants, credential: key.key_id.clone(), memory };
     Ok(Identity { caller, pass: Pass::Key(key.key_id.clone()) })
 }
 

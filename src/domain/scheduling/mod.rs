@@ -11,6 +11,8 @@ pub mod lanes;
 pub mod long_work;
 pub mod open_streams;
 pub mod pace;
+pub mod read_memory;
+pub mod room;
 pub mod shares;
 pub mod turns;
 pub mod write_health;

@@ -15,7 +15,9 @@ use crate::domain::clock::Micros;
 use crate::domain::names::ThreadId;
 use crate::domain::scheduling::shares::Held;
 use crate::http::request::body;
-use crate::http::request::call::{Call, Reply, deadline, decode_input, identify_as, presented_key};
+use crate::http::request::call::{
+    Call, Reply, caller_of, deadline, decode_input, identify_as, presented_key,
+};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::media::Format;
 use crate::http::request::path_ids::PathIds;
@@ -54,10 +56,10 @@ impl FromRequest<Arc<App>> for PlainCall {
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
         let (parts, body) = request.into_parts();
         let identity = identify(&parts, app).await?;
-        let account = app.shares.account(identity.holder());
+        let (caller, account) = caller_of(identity, app);
         let deadline = deadline(&parts.headers, app)?;
         drop(body::read(&parts.headers, body, &account).await);
-        Ok(Self { caller: identity.caller, deadline, reply: Reply::json(account.open()) })
+        Ok(Self { caller, deadline, reply: Reply::json(account.open()) })
     }
 }
 
@@ -148,8 +150,7 @@ async fn read<T: Input>(
     empty: Option<&'static [u8]>,
 ) -> Result<Call<T>, Problem> {
     let (parts, body) = request.into_parts();
-    let identity = identify(&parts, app).await?;
-    let account = app.shares.account(identity.holder());
+    let (caller, account) = caller_of(identify(&parts, app).await?, app);
     let deadline = deadline(&parts.headers, app)?;
     let whole = body::read(&parts.headers, body, &account).await?;
     let bytes = match empty {
@@ -157,8 +158,8 @@ async fn read<T: Input>(
         _ => whole.bytes,
     };
     let received = Received { format: Format::Json, body: bytes, idempotency_key: None };
-    let input = decode_input(&identity.caller.tenant, received).await.map_err(not_json)?;
-    Ok(Call { caller: identity.caller, deadline, input, reply: Reply::json(whole.held) })
+    let input = decode_input(&caller.tenant, received).await.map_err(not_json)?;
+    Ok(Call { caller, deadline, input, reply: Reply::json(whole.held) })
 }
 
 /// A body that is no JSON breaks a rule of the call here, as for its other servers.

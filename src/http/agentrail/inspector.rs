@@ -27,7 +27,7 @@ use crate::domain::sessions::name::SessionName;
 use crate::domain::sessions::storage::ListSessions;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
-use crate::http::request::call::{Reply, identify_as, presented_key};
+use crate::http::request::call::{Reply, caller_of, identify_as, presented_key};
 use crate::http::request::problem::Problem;
 use crate::http::threads::handlers::query_of;
 
@@ -60,13 +60,12 @@ async fn watcher(parts: &mut Parts, app: &Arc<App>) -> Result<Watcher, Problem> 
     let token = Some(ids.id("token")).filter(|it| !it.is_empty());
     let presented = token.or_else(|| presented_key(&parts.headers));
     let identity = identify_as(parts, app, presented).await?;
-    let held = app.shares.account(identity.holder()).open();
-    let caller = identity.caller;
+    let (caller, account) = caller_of(identity, app);
     if token.is_some() && !only_reads(&caller) {
         let refusal = "an address may have only a token that reads and does nothing else";
         return Err(Error::NotGranted(refusal).into());
     }
-    let reply = Reply::to(&parts.headers, held)?;
+    let reply = Reply::to(&parts.headers, account.open())?;
     Ok(Watcher { caller, reply, ids })
 }
 

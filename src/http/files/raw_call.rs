@@ -19,6 +19,8 @@ use crate::domain::files::contents::ContentId;
 use crate::domain::files::raw_files::{PutFile, RawBody, RawFile, Stored};
 use crate::domain::files::uploads;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::pace::PATIENCE;
+use crate::domain::scheduling::room;
 use crate::domain::scheduling::shares::{Account, Held};
 use crate::domain::{Error, Result};
 use crate::http::request::body::{Drain, Incoming};
@@ -26,7 +28,6 @@ use crate::http::request::call::{Answer, Holder, Reply};
 use crate::http::request::outgoing;
 use crate::http::request::problem::{Code, Problem};
 use crate::http::request::query_fields::Fields;
-use crate::http::request::room;
 
 /// A slice as it is read, and the pieces that it is cut into.
 const SENDING_BYTES: usize = 2 * (2 << 20);
@@ -298,7 +299,7 @@ async fn stream_content(
     drop(first);
     tokio::spawn(async move {
         while !content.is_read() && held.resize(0).is_ok() && sender.ready().await {
-            let room = room::wait_for(&mut held, SENDING_BYTES, || sender.is_ended());
+            let room = room::wait_for(&mut held, SENDING_BYTES, PATIENCE, || sender.is_ended());
             if let Err(full) = room.await {
                 tracing::info!(?full, "a download ends early: there is no room for it");
                 return;

@@ -97,7 +97,7 @@ fn complete_operation(operation: &mut Value) {
         codes.push(Code::NotGranted);
         codes.extend((!only_json).then_some(Code::NotAcceptable));
         codes.extend([Code::TooManyRequests, Code::Unavailable, Code::KeyDestroyed]);
-        codes.push(Code::DeadlineExceeded);
+        codes.extend([Code::DeadlineExceeded, Code::Overloaded]);
         operation["security"] = json!([{"bearer": []}, {"api_key": []}]);
         if Flag::Open.take(operation) {
             operation["security"].as_array_mut().into_iter().for_each(|it| it.push(json!({})));
@@ -107,7 +107,6 @@ fn complete_operation(operation: &mut Value) {
     }
     if has_body {
         codes.extend([Code::MalformedBody, Code::TooLarge, Code::UnsupportedMediaType]);
-        codes.push(Code::Overloaded);
     }
     if has_body || operation.get("parameters").is_some() {
         codes.push(Code::Invalid);

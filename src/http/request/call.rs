@@ -21,6 +21,7 @@ use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::cpu_pool::{self, INLINE_BYTES_MAX};
+use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::scheduling::shares::{Account, Held};
 use crate::http::connections::watch::Watch;
 use crate::http::tenants::refusals::Seen;
@@ -160,8 +161,8 @@ impl FromRequestParts<Arc<App>> for BodylessCall {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
         let identity = identify(parts, app).await?;
-        let held = app.shares.account(identity.holder()).open();
-        Ok(Self { caller: identity.caller, reply: Reply::to(&parts.headers, held)? })
+        let (caller, account) = caller_of(identity, app);
+        Ok(Self { caller, reply: Reply::to(&parts.headers, account.open())? })
     }
 }
 
@@ -172,8 +173,7 @@ impl<T: Input> FromRequest<Arc<App>> for Call<T> {
         let (parts, body) = request.into_parts();
         let headers = &parts.headers;
         let identity = identify(&parts, app).await?;
-        let account = app.shares.account(identity.holder());
-        let caller = identity.caller;
+        let (caller, account) = caller_of(identity, app);
         let answer_format = Format::wanted(headers)?;
         let format = Format::sent(headers)?;
         let deadline = deadline(headers, app)?;
@@ -184,6 +184,13 @@ impl<T: Input> FromRequest<Arc<App>> for Call<T> {
         let reply = Reply { format: answer_format, held: whole.held };
         Ok(Self { caller, deadline, input, reply })
     }
+}
+
+/// Who asks, with the memory for what it reads, and the account of what it sends and gets.
+pub(in crate::http) fn caller_of(identity: Identity, app: &App) -> (Caller, Account) {
+    let holder = identity.holder();
+    let memory = ReadMemory::of(&app.opened.account(holder.clone()));
+    (Caller { memory, ..identity.caller }, app.shares.account(holder))
 }
 
 /// Of who asks, by the route's own rules.

@@ -18,6 +18,5 @@ pub(super) mod outgoing;
 pub(super) mod path_ids;
 pub mod problem;
 pub(super) mod query_fields;
-pub(super) mod room;
 pub(super) mod wide;
 pub(super) mod zstd_window;

@@ -12,8 +12,12 @@ use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
 use crate::app::App;
+use crate::domain::caller::Caller;
 use crate::domain::export::records::Existing;
 use crate::domain::names::SnapshotId;
+use crate::domain::scheduling::pace::PATIENCE;
+use crate::domain::scheduling::read_memory::ReadMemory;
+use crate::domain::scheduling::room;
 use crate::domain::scheduling::shares::Held;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::store::namespace::Namespace;
@@ -28,7 +32,6 @@ use crate::http::request::call::{Answer, Call};
 use crate::http::request::decode::{Input as Request, Received};
 use crate::http::request::outgoing::{self, Sender};
 use crate::http::request::problem::Problem;
-use crate::http::request::room;
 
 const MEDIA_TYPE: &str = "application/vnd.threadkeep.export";
 /// What an export or an import may have in memory: the window of chunks, a page, a frame.
@@ -55,9 +58,11 @@ const WRITES_BEFORE_HEAD: usize = 3;
 )]
 pub async fn export_file(State(app): State<Arc<App>>, call: Call<Selection>) -> Answer {
     let Call { caller, input: selection, reply, .. } = call;
+    // What an export holds counts as its body.
+    let caller = Caller { memory: ReadMemory::default(), ..caller };
     require_parts(&*app.storage, &caller, &selection).await?;
     let mut held = reply.into_account().open();
-    room::wait_for(&mut held, HELD_AT_FIRST_BYTES, || false).await?;
+    room::wait_for(&mut held, HELD_AT_FIRST_BYTES, PATIENCE, || false).await?;
     let now = app.clock.now();
     app.storage.record_act(&Act::of(&caller, ActKind::Exported, "", now)).await?;
     let (sender, body) = outgoing::channel(&held);
@@ -302,7 +307,7 @@ impl Input for Arriving<'_> {
         // Who has sent nothing has nothing in memory.
         let next = match self.body.next().await {
             Ok(bytes) => {
-                let room = room::wait_for(self.held, HELD_BYTES, || false).await;
+                let room = room::wait_for(self.held, HELD_BYTES, PATIENCE, || false).await;
                 room.map(|()| bytes).map_err(Problem::from)
             }
             Err(problem) => Err(problem),

@@ -1,8 +1,9 @@
-//! Counts the bytes of the values that a read is about to open, and refuses a read that would open too many. It is the same for every
-//! engine.
+//! Counts the bytes of the values that a read is about to open, holds memory for them, and refuses a read that would open too many. It is
+//! the same for every engine.
 
 use super::value_parts::comes_as_names;
 use crate::domain::checkpoints::checkpoint::LargeValues;
+use crate::domain::scheduling::read_memory::{ReadBytes, ReadMemory};
 use crate::domain::{Error, Result};
 use crate::storage::content::documents::size_of_document;
 
@@ -16,17 +17,19 @@ pub struct OpenedBytes {
     large_values: LargeValues,
     limit: u64,
     sum: u64,
+    held: ReadBytes,
 }
 
 impl OpenedBytes {
     /// Of an answer, or of one checkpoint of a page.
-    pub fn of(large_values: LargeValues) -> Self {
-        Self { large_values, limit: large_values.together_bytes_max(), sum: 0 }
+    pub fn of(memory: &ReadMemory, large_values: LargeValues) -> Self {
+        let (limit, held) = (large_values.together_bytes_max(), memory.begin());
+        Self { large_values, limit, sum: 0, held }
     }
 
     /// Of some checkpoints of a page. Where they are too large together, each is read alone.
-    pub fn of_page(large_values: LargeValues) -> Self {
-        Self { limit: LISTED_TOGETHER_BYTES_MAX, ..Self::of(large_values) }
+    pub fn of_page(memory: &ReadMemory, large_values: LargeValues) -> Self {
+        Self { limit: LISTED_TOGETHER_BYTES_MAX, ..Self::of(memory, large_values) }
     }
 
     pub fn limit(&self) -> i64 {
@@ -56,6 +59,14 @@ impl OpenedBytes {
     /// As [`Self::count_value`].
     pub fn count_base(&mut self, sealed: &[u8]) -> Result<()> {
         self.count(u64::from(size_of_document(sealed)))
+    }
+
+    /// Holds memory for what was counted, before it is opened.
+    ///
+    /// # Errors
+    /// `NoRoom`.
+    pub async fn hold(&mut self) -> Result<()> {
+        self.held.hold(self.sum).await
     }
 
     fn count(&mut self, bytes: u64) -> Result<()> {

@@ -9,6 +9,7 @@ import http.client
 import json
 import struct
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ TIMES, BESIDE_BYTES = 8, 16 * MIB
 MANY = 4_000_000
 # What a read takes at the most, whatever is stored: a value or two, and the answer.
 READ_BYTES = 112 * MIB
+# Reads at one time.
+READERS = 12
 WIDE = "6f1d2a0e-7c53-4d0a-9a57-0b1c2d3e4f50"
 ITEMS = ["large items"]
 
@@ -54,13 +57,21 @@ class Measured:
     def send(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, Any, int]:
-        (self.process / "clear_refs").write_text("5")
-        before = self.kib("VmRSS")
+        before = self.forget()
         headers = {"Accept": JSON, "X-Api-Key": self.key} | headers
         connection: http.client.HTTPConnection = connect(self.server.url)
         answer = send(connection, method, path, body, headers)
         connection.close()
-        return answer.status, json.loads(answer.body), (self.kib("VmHWM") - before) << 10
+        return answer.status, json.loads(answer.body), self.taken_since(before)
+
+    def forget(self) -> int:
+        """Forgets the highest memory. KiB that there are now."""
+        (self.process / "clear_refs").write_text("5")
+        return self.kib("VmRSS")
+
+    def taken_since(self, before: int) -> int:
+        """Bytes at the worst."""
+        return (self.kib("VmHWM") - before) << 10
 
     def do(self, path: str, body: object) -> Any:
         """A request that is not measured and that has to be done."""
@@ -300,6 +311,30 @@ def test_a_checkpoint_that_no_answer_holds_is_refused_before_it_is_opened(
     assert (status, answer["code"], answer["limit"]) == (413, "too_large", 128 * MIB), answer
     assert answer["field"] == "value_parts"
     assert taken <= READ_BYTES, f"{taken >> 20} MiB"
+
+
+def test_reads_of_one_tenant_share_its_memory(reading: Measured) -> None:
+    """80 MiB each: one at a time has room, with its answer beside it."""
+    body = json.dumps({"thread_id": WIDE, "checkpoint_id": "0001"}).encode()
+    headers = {"X-Api-Key": reading.key, "Content-Type": JSON, "Accept": MSGPACK}
+
+    def read(_: int) -> int:
+        connection = connect(reading.server.url)
+        answer = send(connection, "POST", "/v1/checkpoints/get", body, headers)
+        connection.close()
+        assert answer.status in (200, 503), answer
+        assert answer.status == 503 or len(answer.body) > 80 * MIB
+        return answer.status
+
+    assert read(0) == 200
+    before = reading.forget()
+    with ThreadPoolExecutor(READERS) as readers:
+        statuses = list(readers.map(read, range(READERS)))
+
+    taken = reading.taken_since(before)
+    assert 200 in statuses
+    assert taken <= 2 * 128 * MIB, f"{taken >> 20} MiB for {statuses}"
+    assert read(0) == 200, "what was refused holds nothing"
 
 
 @pytest.mark.parametrize(

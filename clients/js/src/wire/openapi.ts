@@ -7357,31 +7357,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unavailable`: Not available now; `threads_indexing`: The states or the UUID aliases of threads are still being derived; `deadline_exceeded`: The time budget ran out */
-        "503.threads_indexing.unavailable.deadline_exceeded": {
-            headers: {
-                /** @description Seconds */
-                "retry-after"?: number;
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "threads_indexing",
-                 *       "detail": "The states or the UUID aliases of threads are still being derived",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 503,
-                 *       "title": "The states or the UUID aliases of threads are still being derived",
-                 *       "type": "urn:threadkeep:problem:threads_indexing"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `unavailable`: Not available now; `threads_indexing`: The states or the UUID aliases of threads are still being derived; `deadline_exceeded`: The time budget ran out; `overloaded`: Too much at once */
         "503.threads_indexing.unavailable.deadline_exceeded.overloaded": {
             headers: {
@@ -7402,31 +7377,6 @@ export interface components {
                  *       "status": 503,
                  *       "title": "The states or the UUID aliases of threads are still being derived",
                  *       "type": "urn:threadkeep:problem:threads_indexing"
-                 *     }
-                 */
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
-        /** @description `unavailable`: Not available now; `deadline_exceeded`: The time budget ran out */
-        "503.unavailable.deadline_exceeded": {
-            headers: {
-                /** @description Seconds */
-                "retry-after"?: number;
-                /** @description Milliseconds until the answer began: `total;dur=1.234` */
-                "server-timing"?: string;
-                /** @description Of the request; finds it in the server's log */
-                "x-request-id"?: string;
-                [name: string]: unknown;
-            };
-            content: {
-                /**
-                 * @example {
-                 *       "code": "unavailable",
-                 *       "detail": "Not available now",
-                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
-                 *       "status": 503,
-                 *       "title": "Not available now",
-                 *       "type": "urn:threadkeep:problem:unavailable"
                  *     }
                  */
                 "application/problem+json": components["schemas"]["Problem"];
@@ -7519,7 +7469,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_sessions: {
@@ -7551,7 +7501,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_messages: {
@@ -7589,7 +7539,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_orchestration: {
@@ -7627,7 +7577,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_trace: {
@@ -7665,7 +7615,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_get_memo: {
@@ -7705,7 +7655,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_put_memo: {
@@ -7886,7 +7836,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_load_archive: {
@@ -7924,7 +7874,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_list_artifacts: {
@@ -7960,7 +7910,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_get_artifact: {
@@ -7998,7 +7948,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_put_artifact: {
@@ -8134,7 +8084,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_append_messages: {
@@ -8219,7 +8169,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_put_history: {
@@ -8304,7 +8254,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_append_mailbox: {
@@ -8390,7 +8340,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_put_mailbox_state: {
@@ -8474,7 +8424,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_append_events: {
@@ -8558,7 +8508,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_put_snapshot: {
@@ -8689,7 +8639,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_put_todos: {
@@ -8772,7 +8722,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     agentrail_append_trace: {
@@ -8905,7 +8855,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_drive: {
@@ -8949,7 +8899,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     upload_to_drive: {
@@ -9042,7 +8992,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_health_by_token: {
@@ -9078,7 +9028,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_sessions_by_token: {
@@ -9114,7 +9064,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_messages_by_token: {
@@ -9154,7 +9104,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_orchestration_by_token: {
@@ -9194,7 +9144,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     inspect_trace_by_token: {
@@ -9234,7 +9184,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_audit_events: {
@@ -9281,7 +9231,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     commit_checkpoints: {
@@ -9727,7 +9677,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     export_tenant: {
@@ -10422,7 +10372,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     abort_upload: {
@@ -10458,7 +10408,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     complete_upload: {
@@ -10678,7 +10628,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_keys: {
@@ -10715,7 +10665,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     create_key: {
@@ -10828,7 +10778,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     delete_retention_policy: {
@@ -10994,7 +10944,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     run_retention: {
@@ -12033,7 +11983,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     run_store_batch: {
@@ -12660,7 +12610,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     list_threads: {
@@ -12706,7 +12656,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.threads_indexing.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.threads_indexing.unavailable.deadline_exceeded.overloaded"];
         };
     };
     copy_thread: {
@@ -13263,7 +13213,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     update_thread: {
@@ -13347,7 +13297,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     mint_token: {
@@ -13500,7 +13450,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
     whoami: {
@@ -13532,7 +13482,7 @@ export interface operations {
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
-            503: components["responses"]["503.unavailable.deadline_exceeded"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
 }

@@ -19,10 +19,10 @@ fn tenant() -> (Caller, Pass) {
 fn holder(token: Token) -> (Caller, Pass) {
     let token = Arc::new(token);
     let caller = Caller {
-        tenant: token.tenant.clone(),
         subject: token.subject.clone(),
         grants: Grants::Scoped(Arc::clone(&token.grants)),
         credential: token.token_id.to_string(),
+        ..Caller::of_tenant(&token.tenant)
     };
     (caller, Pass::Token(token))
 }

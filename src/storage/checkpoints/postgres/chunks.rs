@@ -82,7 +82,10 @@ pub(in crate::storage) async fn fetch_counted(
         if counted.is_err() {
             continue;
         }
-        counted = fetched.count(&row, opened);
+        counted = match fetched.count(&row, opened) {
+            Ok(()) => opened.hold().await,
+            refused => refused,
+        };
         match &counted {
             Ok(()) => fetched.rows.push(row),
             Err(_) => fetched = Fetched::default(),

@@ -103,7 +103,7 @@ impl PostgresStorage {
         let mut page = Page::default();
         if query.values {
             let size_max = usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX);
-            let way = (prefetch, query.large_values);
+            let way = (prefetch, &caller.memory, query.large_values);
             let kept = read_details(connection, secret, &caller.tenant, &mut listed, size_max, way)
                 .await?;
             if kept < listed.len() {
@@ -116,6 +116,7 @@ impl PostgresStorage {
                     thread_id: thread.as_str(),
                     scope_id: only.as_ref().map_or(0, |it| it.scope_id),
                     large_values: query.large_values,
+                    memory: &caller.memory,
                 };
                 let chain = (&mut page.chain, prefetch);
                 let channels =
@@ -189,7 +190,7 @@ impl PostgresStorage {
         asked: &[String],
         (chain, prefetch): (&mut Chain, &PackPrefetch),
     ) -> Result<BTreeSet<String>> {
-        let mut opened = OpenedBytes::of(place.large_values);
+        let mut opened = OpenedBytes::of(place.memory, place.large_values);
         let mut absent = BTreeSet::new();
         let mut all = BTreeSet::new();
         for row in listed {

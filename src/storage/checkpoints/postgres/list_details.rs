@@ -13,6 +13,7 @@ use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{LargeValues, View};
 use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::content::associated_data::CheckpointAt;
@@ -74,13 +75,14 @@ pub(super) async fn read_details(
     tenant: &str,
     listed: &mut [ListedRow],
     size_max: usize,
-    (prefetch, large_values): (&PackPrefetch, LargeValues),
+    (prefetch, memory, large_values): (&PackPrefetch, &ReadMemory, LargeValues),
 ) -> Result<usize> {
     let (mut size, mut done, mut alone_until) = (0, 0, 0);
     while done < listed.len() {
         let count = if done < alone_until { 1 } else { DETAIL_ROWS.min(listed.len() - done) };
         let group = &mut listed[done..done + count];
-        let fetched = match fetch_details(connection, tenant, group, large_values).await {
+        let asked = (memory, large_values);
+        let fetched = match fetch_details(connection, tenant, group, asked).await {
             Err(Error::ValuesTooLarge { .. }) if count > 1 => {
                 alone_until = done + count;
                 continue;
@@ -111,7 +113,7 @@ async fn fetch_details(
     connection: &mut Connection,
     tenant: &str,
     group: &[ListedRow],
-    large_values: LargeValues,
+    (memory, large_values): (&ReadMemory, LargeValues),
 ) -> Result<Fetched> {
     let values: BTreeSet<(i64, i32)> = group
         .iter()
@@ -120,8 +122,8 @@ async fn fetch_details(
         .collect();
     let (scopes, nos): (Vec<i64>, Vec<i32>) = values.into_iter().unzip();
     let mut opened = match group {
-        [_] => OpenedBytes::of(large_values),
-        _ => OpenedBytes::of_page(large_values),
+        [_] => OpenedBytes::of(memory, large_values),
+        _ => OpenedBytes::of_page(memory, large_values),
     };
     let query = sqlx::query(AssertSqlSafe(STATEMENT.as_str()))
         .bind(tenant)

@@ -15,6 +15,7 @@ use crate::domain::checkpoints::checkpoint::{LargeValues, Target, View};
 use crate::domain::checkpoints::history::{Base, Gap, Node};
 use crate::domain::checkpoints::storage::{CheckpointTuple, TargetHistory};
 use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
@@ -154,7 +155,7 @@ impl PostgresStorage {
     async fn fetch_rows(&self, text: &'static str, asked: Lookup<'_>) -> Result<Fetched> {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
         let thread = OwnedThread::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
-        let mut opened = OpenedBytes::of(asked.target.large_values);
+        let mut opened = OpenedBytes::of(&asked.caller.memory, asked.target.large_values);
         let query = sqlx::query(text)
             .bind(thread.tenant)
             .bind(thread.thread_id)
@@ -235,6 +236,7 @@ pub(in crate::storage) struct Walked<'a> {
     pub thread_id: &'a str,
     pub scope_id: i64,
     pub large_values: LargeValues,
+    pub memory: &'a ReadMemory,
 }
 
 fn wanted_channels(

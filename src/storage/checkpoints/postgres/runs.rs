@@ -9,6 +9,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::LargeValues;
+use crate::domain::scheduling::read_memory::UNCOUNTED;
 use crate::domain::tokens::grants::Action;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::postgres::PostgresStorage;
@@ -105,8 +106,13 @@ impl PostgresStorage {
                     .await?;
             let plan = without(&rows, doomed, &key_of(secret));
             if plan.removed > 0 {
-                let place =
-                    Walked { tenant, thread_id, scope_id, large_values: LargeValues::Whole };
+                let place = Walked {
+                    tenant,
+                    thread_id,
+                    scope_id,
+                    large_values: LargeValues::Whole,
+                    memory: &UNCOUNTED,
+                };
                 let plan_and_prefetch = (&plan, prefetch);
                 let bases =
                     self.make_bases(&mut transaction, secret, place, plan_and_prefetch).await?;

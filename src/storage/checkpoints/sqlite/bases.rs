@@ -27,7 +27,7 @@ pub(in crate::storage) async fn make_bases(
     let own = orphans.iter().enumerate().map(|(at, it)| place(ground, at, &it.ns, &it.id));
     let own: Vec<CheckpointKeys<'_>> = own.collect();
     let mut bases: Vec<Vec<Base>> = vec![Vec::new(); orphans.len()];
-    let mut opened = OpenedBytes::of(ground.tenant.large_values);
+    let mut opened = OpenedBytes::of(ground.tenant.memory, ground.tenant.large_values);
     for (at, base) in read_bases(connection, ground.tenant, &own, &mut opened).await? {
         bases[at].push(base);
     }

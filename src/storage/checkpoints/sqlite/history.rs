@@ -42,7 +42,8 @@ impl SqliteStorage {
     ) -> Result<Option<TargetHistory>> {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch).reading(target.large_values);
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch)
+            .reading(target.large_values, &caller.memory);
         loop {
             let owned = (OwnedThread::by(caller, target.thread_id.as_str(), Action::Read), target);
             let history = self.try_history(tenant, owned, channels).await;
@@ -67,7 +68,7 @@ impl SqliteStorage {
                 let (thread_key, scope_id) = (row.thread_key, row.scope_id);
                 let place =
                     CheckpointKeys { at: 0, thread_key, scope_id, ns: &row.ns, id: &row.id };
-                let mut opened = OpenedBytes::of(tenant.large_values);
+                let mut opened = OpenedBytes::of(tenant.memory, tenant.large_values);
                 let mut bases = views::read_bases(&mut read, tenant, &[place], &mut opened).await?;
                 bases.retain(|(_, base)| channels.contains(&base.channel));
                 let bases: Vec<Base> = bases.into_iter().map(|(_, base)| base).collect();

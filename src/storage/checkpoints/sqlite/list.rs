@@ -47,7 +47,8 @@ impl SqliteStorage {
         }
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch).reading(query.large_values);
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch)
+            .reading(query.large_values, &caller.memory);
         loop {
             let page = self.try_page(caller, tenant, query, limit).await;
             if prefetch.is_complete() {
@@ -272,7 +273,7 @@ async fn load_some(
     }
     let count = views.len();
     if count > 1 {
-        let mut opened = OpenedBytes::of_page(tenant.large_values);
+        let mut opened = OpenedBytes::of_page(tenant.memory, tenant.large_values);
         let some = (&rows[..count], views);
         match load_views(connection, tenant, some, &mut opened).await {
             Err(Error::ValuesTooLarge { .. }) => {}
@@ -280,7 +281,7 @@ async fn load_some(
         }
         views = vec![documents(tenant, &rows[0])?];
     }
-    let mut opened = OpenedBytes::of(tenant.large_values);
+    let mut opened = OpenedBytes::of(tenant.memory, tenant.large_values);
     load_views(connection, tenant, (&rows[..1], views), &mut opened).await
 }
 
@@ -308,7 +309,7 @@ async fn fill_chain(
             Want::new(&view.ns, view.parent.as_deref(), &channels, &view.bases)
         })
         .collect();
-    let mut opened = OpenedBytes::of(tenant.large_values);
+    let mut opened = OpenedBytes::of(tenant.memory, tenant.large_values);
     fill(connection, ground, (&mut page.chain, &mut opened), &mut wants).await?;
     drop(wants);
     page.history_channels = all;

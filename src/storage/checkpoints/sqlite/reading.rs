@@ -37,7 +37,8 @@ impl SqliteStorage {
     ) -> Result<CheckpointTuple> {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
-        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch).reading(target.large_values);
+        let tenant = Tenant::new(&caller.tenant, &secret, &prefetch)
+            .reading(target.large_values, &caller.memory);
         loop {
             let owned = (OwnedThread::by(caller, target.thread_id.as_str(), Action::Read), target);
             let found = self.try_checkpoint(tenant, owned, history_channels).await;
@@ -66,7 +67,7 @@ impl SqliteStorage {
             CheckpointTuple { generation: Some(found.generation), ..CheckpointTuple::default() };
         if let Some(row) = found.checkpoint {
             let rows = [row];
-            let mut opened = OpenedBytes::of(tenant.large_values);
+            let mut opened = OpenedBytes::of(tenant.memory, tenant.large_values);
             let views = vec![documents(tenant, &rows[0])?];
             let view = load_views(&mut read, tenant, (&rows, views), &mut opened).await?.pop();
             let [row] = rows;

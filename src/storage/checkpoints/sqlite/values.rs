@@ -66,6 +66,7 @@ pub(super) async fn fetch_counted(
     let mut rows = Vec::new();
     while let Some(row) = found.try_next().await? {
         opened.count_value(row.try_get("size_bytes")?, row.try_get("parts")?)?;
+        opened.hold().await?;
         rows.push(row);
     }
     Ok(rows)

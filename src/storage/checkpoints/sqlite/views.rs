@@ -14,6 +14,7 @@ use crate::domain::checkpoints::checkpoint::{
     LargeValues, PENDING_SENDS, PendingWrite, Value, View, WriteCall,
 };
 use crate::domain::scheduling::cpu_pool::{self, size_of};
+use crate::domain::scheduling::read_memory::{self, ReadMemory};
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::open_base;
 use crate::storage::checkpoints::channel_map;
@@ -77,6 +78,7 @@ pub(in crate::storage) struct Tenant<'a> {
     /// Content of packs that this operation has fetched.
     pub(in crate::storage) prefetch: &'a PackPrefetch,
     pub(in crate::storage) large_values: LargeValues,
+    pub(in crate::storage) memory: &'a ReadMemory,
 }
 
 impl<'a> Tenant<'a> {
@@ -86,15 +88,20 @@ impl<'a> Tenant<'a> {
         secret: &'a TenantSecret,
         prefetch: &'a PackPrefetch,
     ) -> Self {
-        Self { name, secret, prefetch, large_values: LargeValues::Whole }
+        let memory = &read_memory::UNCOUNTED;
+        Self { name, secret, prefetch, large_values: LargeValues::Whole, memory }
     }
 
     pub(in crate::storage) fn of(&self) -> (&'a str, &'a TenantSecret) {
         (self.name, self.secret)
     }
 
-    pub(in crate::storage) fn reading(self, large_values: LargeValues) -> Self {
-        Self { large_values, ..self }
+    pub(in crate::storage) fn reading(
+        self,
+        large_values: LargeValues,
+        memory: &'a ReadMemory,
+    ) -> Self {
+        Self { large_values, memory, ..self }
     }
 }
 
@@ -304,6 +311,7 @@ pub(super) async fn read_bases(
     for row in &rows {
         opened.count_base(row.try_get("document")?)?;
     }
+    opened.hold().await?;
     let at: HashMap<usize, &CheckpointKeys<'_>> = places.iter().map(|it| (it.at, it)).collect();
     let base = |row: &SqliteRow| {
         let channel: String = row.try_get("channel")?;

@@ -117,7 +117,7 @@ impl PostgresStorage {
         (orphan, packs): (&Orphan, &PackPrefetch),
     ) -> Result<Vec<Base>> {
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
-        let mut opened = OpenedBytes::of(place.large_values);
+        let mut opened = OpenedBytes::of(place.memory, place.large_values);
         let start = Some(orphan.parent.as_str());
         while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
             let nodes =

@@ -10,6 +10,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::domain::clock::Micros;
+use crate::domain::scheduling::read_memory::UNCOUNTED;
 use crate::domain::threads::retention::{Claim, PruneRequest, Pruned, Retained, Rule};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
@@ -157,6 +158,7 @@ impl PostgresStorage {
                         thread_id: job.thread.thread_id,
                         scope_id,
                         large_values: LargeValues::Whole,
+                        memory: &UNCOUNTED,
                     };
                     let plan_and_prefetch = (&plan, prefetch);
                     let bases =
@@ -257,6 +259,7 @@ impl PostgresStorage {
             thread_id: job.thread.thread_id,
             scope_id,
             large_values: LargeValues::Whole,
+            memory: &UNCOUNTED,
         };
         let bases = self.make_bases(connection, secret, at, (&plan, prefetch)).await?;
         if !prefetch.is_complete() {
