@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { jsonTextAt } from "../src/wire/json_text.js";
+import { jsonItems, jsonTextAt } from "../src/wire/json_text.js";
 
 it("numbers and escapes stay as they are written", () => {
   const text = '{"a": [1, {"b]": "x\\"}", "c": 1.0}], "d" : 1180591620717411303424 }';
@@ -19,6 +19,15 @@ it("what is not there is undefined", () => {
   }
   expect(jsonTextAt('{"a":[]}', ["a", 0])).toBeUndefined();
   expect(jsonTextAt("{}", ["a"])).toBeUndefined();
+});
+
+it("the items of a list are texts", () => {
+  expect(jsonItems(' [ 1.0 , "],", {"a":[1]},[] ] ')).toEqual(["1.0", '"],"', '{"a":[1]}', "[]"]);
+  expect(jsonItems("[]")).toEqual([]);
+  expect(jsonItems('[["a"]]')).toEqual(['["a"]']);
+  expect(() => jsonItems("{}")).toThrow("no list");
+  expect(() => jsonItems("")).toThrow("no list");
+  expect(() => jsonItems("[1")).toThrow("not JSON");
 });
 
 it("finds every value of any JSON", () => {

@@ -7,6 +7,7 @@ import { showAs } from "../http/shown.js";
 import { threadIdOf } from "../wire/ids.js";
 import type { Schemas } from "../wire/schemas.js";
 import { timeText } from "../wire/times.js";
+import { type AuditTextPage, auditTextPage } from "./audit_text.js";
 import { Calls } from "./calls.js";
 import { Checkpoints } from "./checkpoints.js";
 import { Drive } from "./drive.js";
@@ -280,15 +281,13 @@ export class Client {
 
   /** One page of the audit log, newest first. For keys of the whole tenant. */
   async audit(options: AuditOptions = {}): Promise<AuditPage> {
-    const { since, until, act, limit, cursor } = options;
-    const query = {
-      act,
-      limit,
-      cursor,
-      since: timeText(since, "since"),
-      until: timeText(until, "until"),
-    };
-    return auditPage(await this.#calls.with(options).get("/v1/audit", query));
+    return auditPage(await this.#calls.with(options).get("/v1/audit", auditQuery(options)));
+  }
+
+  /** The same with each event as its JSON text: times keep their microseconds, and `details` all digits. */
+  async auditText(options: AuditOptions = {}): Promise<AuditTextPage> {
+    const calls = this.#calls.with(options);
+    return auditTextPage(await calls.getJsonText("/v1/audit", auditQuery(options)));
   }
 
   /** Every declared limit of the server by its name there. */
@@ -323,6 +322,11 @@ export class Client {
   async ready(options: CallOptions = {}): Promise<void> {
     await this.#calls.with(options).probe("/readyz");
   }
+}
+
+function auditQuery({ since, until, act, limit, cursor }: AuditOptions) {
+  const [from, to] = [timeText(since, "since"), timeText(until, "until")];
+  return { act, limit, cursor, since: from, until: to };
 }
 
 /** `client.subjects`: whom keys and tokens speak for. */

@@ -17,6 +17,19 @@ export function jsonTextAt(text: string, way: readonly (string | number)[]): str
   return text.slice(at, endOfValue(text, at));
 }
 
+/** The texts of all items of a list. */
+export function jsonItems(text: string): string[] {
+  const items: string[] = [];
+  let at = skipSpace(text, 0);
+  if (text[at] !== "[") throw new ProtocolError("the answer has no list");
+  for (at = skipSpace(text, at + 1); text[at] !== "]" && text[at - 1] !== "]"; ) {
+    if (at >= text.length) throw new ProtocolError("the answer is not JSON");
+    items.push(text.slice(at, endOfValue(text, at)));
+    at = nextEntry(text, at);
+  }
+  return items;
+}
+
 /** Where the value of a field begins. */
 function fieldAt(text: string, begin: number, name: string): number | undefined {
   if (text[begin] !== "{") return undefined;
