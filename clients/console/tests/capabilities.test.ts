@@ -18,7 +18,7 @@ const TABLE = fileURLToPath(new URL("../src/api/permissions.ts", import.meta.url
 const ALL = ["read", "append", "write"] as const;
 
 function caller(grants?: Grants, subject?: string): Identity {
-  return { tenant: "acme", credential: "tok_1", grants, subject } as Identity;
+  return { tenant: "acme", credential: "key_1", grants, subject } as Identity;
 }
 
 const OWNED = { owned: true, actions: [...ALL] };
@@ -252,6 +252,42 @@ describe("one thing", () => {
     expect(missing("break_lease", mine)).toBe("tenant for t");
     expect(missing("take_snapshot")).toBe("snapshots:append");
     expect(missing("get_thread", mine)).toBeUndefined();
+  });
+});
+
+describe("what grants do not name", () => {
+  const by = (credential: string, grants?: Grants) => ({ ...caller(grants), credential });
+  const writing: Grants = { tenant: ["read", "write"] };
+  const tenant: Thing = { tenant: true };
+
+  it("keys are made and revoked by keys only", () => {
+    for (const operation of ["create_key", "revoke_key"] as const) {
+      expect(missingOf(by("key_1"), { operation })).toBeUndefined();
+      expect(missingOf(by("key_1", { tenant: ["read"] }), { operation })).toBe("tenant");
+      expect(missingOf(by("tok_1", writing), { operation })).toBe("a key");
+      expect(missingOf(by("issuer:login:ann", OF_ANN), { operation })).toBe("tenant");
+      expect(missingOf(by("local"), { operation })).toBe("a key from the command line");
+    }
+  });
+
+  it("tokens are made by keys, of a subject too, and on a server without keys", () => {
+    const operation = "mint_token";
+    expect(missingOf(by("key_1", OF_ANN), { operation })).toBeUndefined();
+    expect(missingOf(by("local"), { operation })).toBeUndefined();
+    expect(missingOf(by("tok_1", writing), { operation })).toBe("a key");
+    expect(missingOf(by("issuer:login:ann", OF_ANN), { operation })).toBe("a key");
+  });
+
+  it("a token is revoked by its id, and the policy of the tenant set, by who writes the tenant", () => {
+    for (const operation of ["revoke_token", "put_retention_policy", "run_retention"] as const) {
+      const need = { operation, thing: tenant };
+      expect(missingOf(by("tok_1", writing), need)).toBeUndefined();
+      expect(missingOf(by("key_1", { tenant: ["read"] }), need)).toBe("tenant");
+      expect(missingOf(by("key_1", OF_ANN), need)).toBe("tenant");
+    }
+    const read = { operation: "list_retention_reports", thing: tenant } as const;
+    expect(missingOf(by("key_1", { tenant: ["read"] }), read)).toBeUndefined();
+    expect(missingOf(by("key_1", OF_ANN), read)).toBe("tenant:read");
   });
 });
 

@@ -12,6 +12,7 @@ import {
   STATUSES,
   THREAD_TABS,
 } from "../src/app/route.js";
+import { ACTS } from "../src/nouns/tenants/acts.js";
 
 const HOSTILE = [
   ..."/|?|#|%|%2F|..|.|../..|//|&=|a b|+|%u0041|%ud800|\ud800|\udc00x|\u202e|\u0000|\ufeff|javascript:alert(1)".split(
@@ -92,6 +93,12 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     value: maybe(anyText),
   }),
   fc.record({ page: fc.constant("snapshot" as const), snapshotId: id }),
+  fc.record({
+    page: fc.constant("audit" as const),
+    act: maybe(fc.constantFrom(...ACTS)),
+    since: maybe(fc.constantFrom("2026-01-31T12:00:00Z", "2026-01-31T12:00:00.000001Z")),
+    until: maybe(fc.constant("2026-02-28T23:59:59Z")),
+  }),
 );
 
 it("an address leads to the route that it was made of", () => {
@@ -146,5 +153,9 @@ it("a value that a parameter cannot have is left out", () => {
   });
   expect(routeOf("#/sessions/claude")).toMatchObject({ page: "missing" });
   expect(routeOf("#/snapshots/a/b")).toMatchObject({ page: "missing" });
+  expect(routeOf("#/audit?act=constructor&since=yesterday&until=2026-99-31T12:00:00Z")).toEqual({
+    page: "audit",
+  });
+  expect(routeOf("#/audit/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/nowhere")).toMatchObject({ page: "missing" });
 });

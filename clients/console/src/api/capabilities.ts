@@ -16,7 +16,10 @@ export type Thing = { isNew?: boolean } & (
   | { session: string; owner?: string | undefined }
   | { snapshot: string; owner?: string | undefined }
   | { namespace: readonly string[] }
+  /** The tenant as a whole, or a thing of it that no other grant names: its policy, a token by its id. */
+  | { tenant: true }
 );
+type Granted = Exclude<Thing, { tenant: true }>;
 
 /** An operation, and the thing if it is known already. */
 export interface Need {
@@ -32,6 +35,12 @@ const ALSO: ReadonlyMap<Operation, Permission> = new Map<Operation, Permission>(
   ["move_files", "namespaces:read"],
   ["copy_files", "namespaces:read"],
   ["restore_item_version", "namespaces:read"],
+]);
+/** Tokens do none of these, because what they make would outlive them. */
+const KEYS_ONLY: ReadonlySet<Operation> = new Set<Operation>([
+  "create_key",
+  "revoke_key",
+  "mint_token",
 ]);
 /** Who may only append creates with these, and replaces nothing. */
 const REPLACING: ReadonlySet<Operation> = new Set<Operation>([
@@ -52,16 +61,27 @@ export function missingOf(identity: Identity, need: Need): string | undefined {
   const { thing } = need;
   for (const permission of permissionsOf(need)) {
     if (!isGranted(identity, permission, thing)) {
-      return thing === undefined ? permission : `${permission} for ${nameOf(thing)}`;
+      const isNamed = thing !== undefined && !("tenant" in thing);
+      return isNamed ? `${permission} for ${nameOf(thing)}` : permission;
     }
   }
-  return undefined;
+  return KEYS_ONLY.has(need.operation) ? missingKey(identity, need.operation) : undefined;
+}
+
+function missingKey({ credential }: Identity, operation: Operation): string | undefined {
+  if (credential.startsWith("key_")) return undefined;
+  if (credential !== "local") return "a key";
+  // The first key locks out all other programs of the machine, so no page makes it.
+  return operation === "mint_token" ? undefined : "a key from the command line";
 }
 
 type Declared = (typeof PERMISSIONS)[Operation];
 
 function permissionsOf({ operation, thing }: Need): NonNullable<Declared>[] {
   const declared = PERMISSIONS[operation];
+  if (thing !== undefined && "tenant" in thing) {
+    return [declared?.endsWith(":read") ? "tenant:read" : "tenant"];
+  }
   const also = ALSO.get(operation);
   const replaces = REPLACING.has(operation) && thing !== undefined && thing.isNew !== true;
   return [
@@ -81,8 +101,7 @@ function isGranted(
   const [noun, verb] = permission.split(":") as [Noun | "tenant", Verb];
   if (noun === "tenant" || allows(whole, verb)) return allows(whole, verb);
   const granted = grantsOf(grants, noun).filter(({ actions }) => allows(actions, verb));
-  const isOfNoun = thing !== undefined && nounOf(thing) === noun;
-  if (!isOfNoun) return granted.length > 0;
+  if (thing === undefined || "tenant" in thing || nounOf(thing) !== noun) return granted.length > 0;
   return granted.some((grant) => covers(grant, thing, subject));
 }
 
@@ -102,7 +121,7 @@ function allows(actions: readonly string[], verb: Verb): boolean {
   return actions.includes(verb) || (verb === "append" && actions.includes("write"));
 }
 
-function covers(grant: AnyGrant, thing: Thing, subject: string | undefined): boolean {
+function covers(grant: AnyGrant, thing: Granted, subject: string | undefined): boolean {
   if ("namespace" in thing) {
     const labels = Array.isArray(grant.prefix) ? (grant.prefix as readonly string[]) : [];
     return labels.every((label, at) => thing.namespace[at] === label);
@@ -116,13 +135,13 @@ function covers(grant: AnyGrant, thing: Thing, subject: string | undefined): boo
   return thing.isNew === true || thing.owner === subject;
 }
 
-function nounOf(thing: Thing): Noun {
+function nounOf(thing: Granted): Noun {
   if ("thread" in thing) return "threads";
   if ("session" in thing) return "sessions";
   return "snapshot" in thing ? "snapshots" : "namespaces";
 }
 
-function nameOf(thing: Thing): string {
+function nameOf(thing: Granted): string {
   if ("thread" in thing) return thing.thread;
   if ("session" in thing) return thing.session;
   if ("snapshot" in thing) return thing.snapshot;

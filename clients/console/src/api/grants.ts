@@ -2,11 +2,14 @@
 
 import type { Identity } from "threadkeep";
 
-export type Section = "threads" | "namespaces" | "sessions" | "snapshots";
+export type Section = "threads" | "namespaces" | "sessions" | "snapshots" | "tenant" | "access";
 
 /** Whether a credential may read anything of a kind. */
 export function maySee(identity: Identity, section: Section): boolean {
   if (hasWholeTenant(identity)) return true;
+  if (section === "tenant") return false;
+  // A key of a subject lists no keys, and makes tokens for its subject.
+  if (section === "access") return identity.credential.startsWith("key_");
   const granted: readonly { actions: readonly string[] }[] = identity.grants?.[section] ?? [];
   return granted.some(({ actions }) => actions.includes("read"));
 }

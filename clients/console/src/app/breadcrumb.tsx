@@ -17,6 +17,7 @@ const SECTION_TITLES = {
   threads: "Threads",
   sessions: "Sessions",
   snapshots: "Snapshots",
+  audit: "Audit",
 } as const;
 
 export function Breadcrumb({ route }: { route: Route }) {

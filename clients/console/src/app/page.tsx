@@ -15,6 +15,7 @@ const SessionsPage = lazy(() => import("../nouns/sessions/sessions_page.js"));
 const SessionPage = lazy(() => import("../nouns/sessions/session_page.js"));
 const SnapshotsPage = lazy(() => import("../nouns/snapshots/snapshots_page.js"));
 const SnapshotPage = lazy(() => import("../nouns/snapshots/snapshot_page.js"));
+const AuditPage = lazy(() => import("../nouns/tenants/audit_page.js"));
 const ConnectPage = lazy(() => import("./connect.js"));
 
 export function Page({ route }: { route: Route }) {
@@ -45,6 +46,8 @@ function viewOf(route: Route) {
       return <SnapshotsPage route={route} />;
     case "snapshot":
       return <SnapshotPage key={route.snapshotId} snapshotId={route.snapshotId} />;
+    case "audit":
+      return <AuditPage route={route} />;
     case "missing":
       return (
         <Empty title="There is no page at this address" isPage>

@@ -1,6 +1,7 @@
 /** Addresses of the console: what stands behind `#` as a typed route, and back. No other file reads or writes them. */
 
 import type { ThreadStatus } from "threadkeep";
+import { ACTS, type AuditAct } from "../nouns/tenants/acts.js";
 import { decodeText, encodeText } from "./address_text.js";
 
 export const STATUSES = ["interrupted", "busy", "error", "idle"] as const satisfies ThreadStatus[];
@@ -80,6 +81,14 @@ export interface SnapshotRoute {
   snapshotId: string;
 }
 
+export interface AuditRoute {
+  page: "audit";
+  act?: AuditAct | undefined;
+  /** RFC 3339, in UTC. */
+  since?: string | undefined;
+  until?: string | undefined;
+}
+
 export type Route =
   | { page: "home" }
   | { page: "connect" }
@@ -92,6 +101,7 @@ export type Route =
   | SessionRoute
   | SnapshotsRoute
   | SnapshotRoute
+  | AuditRoute
   | { page: "missing"; address: string };
 
 /** The address of a route, with its `#`. */
@@ -128,6 +138,10 @@ export function addressOf(route: Route): string {
     }
     case "snapshot":
       return `#/snapshots/${encodeText(route.snapshotId)}`;
+    case "audit": {
+      const { act, since, until } = route;
+      return `#/audit${queryText({ act, since, until })}`;
+    }
     case "missing":
       return `#${route.address}`;
   }
@@ -156,6 +170,8 @@ export function routeOf(address: string): Route {
       return segments.length === 0 ? sessionsRoute(asked) : sessionRoute(segments, asked, text);
     case "snapshots":
       return snapshotsRoute(segments, asked, text);
+    case "audit":
+      return segments.length === 0 ? auditRoute(asked) : missing(text);
     default:
       return missing(text);
   }
@@ -271,6 +287,22 @@ function queryOf(query: string): Map<string, string> {
       return [name, decodeText(value)];
     }),
   );
+}
+
+function auditRoute(asked: Map<string, string>): AuditRoute {
+  return without<AuditRoute>({
+    page: "audit",
+    act: oneOf(ACTS, asked.get("act")),
+    since: timeIn(asked.get("since")),
+    until: timeIn(asked.get("until")),
+  });
+}
+
+const UTC_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
+
+function timeIn(text: string | undefined): string | undefined {
+  const isTime = text !== undefined && UTC_TIME.test(text) && !Number.isNaN(Date.parse(text));
+  return isTime ? text : undefined;
 }
 
 function splitOnce(text: string, mark: string): [string, string?] {

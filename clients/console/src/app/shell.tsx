@@ -2,6 +2,7 @@
 
 import {
   Camera,
+  ClipboardList,
   FileText,
   Home,
   Inbox,
@@ -36,6 +37,7 @@ const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }
   { title: "Store", to: STORE, icon: Layers, needs: "namespaces" },
   { title: "Sessions", to: { page: "sessions" }, icon: ScrollText, needs: "sessions" },
   { title: "Snapshots", to: { page: "snapshots" }, icon: Camera, needs: "snapshots" },
+  { title: "Audit", to: { page: "audit" }, icon: ClipboardList, needs: "tenant" },
   { title: "Connect", to: { page: "connect" }, icon: Plug },
 ];
 
@@ -118,6 +120,7 @@ function useSectionKeys(): void {
   useShortcut("g s", () => navigate(STORE));
   useShortcut("g e", () => navigate({ page: "sessions" }));
   useShortcut("g n", () => navigate({ page: "snapshots" }));
+  useShortcut("g l", () => navigate({ page: "audit" }));
 }
 
 /** After a link to another page the keyboard goes on there, and a screen reader says where one is. */
