@@ -35,7 +35,12 @@ const id = anyText.filter((one) => one !== "");
 const maybe = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
 const routes: fc.Arbitrary<Route> = fc.oneof(
-  fc.constantFrom<Route>({ page: "home" }, { page: "connect" }, { page: "inbox" }),
+  fc.constantFrom<Route>(
+    { page: "home" },
+    { page: "connect" },
+    { page: "inbox" },
+    { page: "usage" },
+  ),
   fc.record({
     page: fc.constant("threads" as const),
     status: maybe(fc.constantFrom(...STATUSES)),

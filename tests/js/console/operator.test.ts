@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { Client } from "threadkeep";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { newKey } from "../support/server.js";
+import { newKey, run } from "../support/server.js";
 import { Stage } from "./stage.js";
 
 /** More than two pages of the log. */
@@ -115,5 +115,38 @@ describe("the audit log", () => {
     expect(await page.getByRole("link", { name: "Audit", exact: true }).count()).toBe(1);
     const sections = page.getByRole("navigation", { name: "Sections" });
     expect(await sections.getByRole("link", { name: "Audit" }).count()).toBe(0);
+  });
+});
+
+describe("usage", () => {
+  it("shows what the tenant has against its quota, and every limit", async () => {
+    const tenant = (await client.whoami()).tenant;
+    await run(stage.server.place, [
+      ...["quotas", "set", "--tenant", tenant, "--bytes-max", "50000000", "--items-max", "4000"],
+      ...["--requests-per-second", "700"],
+    ]);
+    await client.store.put(["ann", "notes"], "first", { text: "boat" });
+    // The server measures every ten seconds.
+    await expect
+      .poll(async () => (await client.usage()).quota.itemsMax, { timeout: 30_000, interval: 500 })
+      .toBe(4_000);
+    const opened = await open("#/usage");
+    const { page } = opened;
+    await page.getByRole("meter", { name: "Items" }).waitFor();
+    const { bytes, threads, items } = await client.usage();
+    const bars = await page.locator(".bars li").allInnerTexts();
+    expect(bars[0]).toContain(`(${bytes.toLocaleString("en")}) of 48 MiB (50,000,000), `);
+    expect(bars[1]).toContain(`Threads ${threads}, no limit`);
+    expect(bars[2]).toContain(`Items ${items} of 4,000, `);
+    expect(await page.getByRole("meter").count()).toBe(2);
+    await page.getByText("700", { exact: true }).waitFor();
+    const limits = await client.limits();
+    const rows = page.locator(".limits > div");
+    await expect.poll(() => rows.count()).toBe(Object.keys(limits).length);
+    await page.getByLabel("Part of the name").fill("key_name_bytes");
+    expect(await rows.allInnerTexts()).toEqual([
+      expect.stringMatching(new RegExp(`key_name_bytes_max\\s+${limits.key_name_bytes_max}`)),
+    ]);
+    await stage.expectQuiet(opened);
   });
 });

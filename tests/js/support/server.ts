@@ -122,14 +122,18 @@ export async function newKey(place: Place): Promise<string> {
   return keys.pop() as string;
 }
 
-async function makeKey(place: Place): Promise<string> {
-  const tenant = `t-${randomUUID().slice(0, 13)}`;
-  const options = ["keys", "create", "--tenant", tenant, ...place.database];
-  const made = await promisify(execFile)(BINARY, options, {
+/** What a command of the program prints, on the database of a server. */
+export async function run(place: Place, command: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(BINARY, [...command, ...place.database], {
     env: cleanEnvironment() as NodeJS.ProcessEnv,
   });
-  const key = made.stdout.trim();
-  if (!key.startsWith("tk_")) throw new Error(`keys create said ${made.stdout}${made.stderr}`);
+  return stdout;
+}
+
+async function makeKey(place: Place): Promise<string> {
+  const tenant = `t-${randomUUID().slice(0, 13)}`;
+  const key = (await run(place, ["keys", "create", "--tenant", tenant])).trim();
+  if (!key.startsWith("tk_")) throw new Error(`keys create said ${key}`);
   const headers = { authorization: `Bearer ${key}` };
   await waitUntil(async () => {
     const answer = await fetch(`${place.url}/v1/whoami`, { headers });

@@ -18,6 +18,7 @@ const SECTION_TITLES = {
   sessions: "Sessions",
   snapshots: "Snapshots",
   audit: "Audit",
+  usage: "Usage",
 } as const;
 
 export function Breadcrumb({ route }: { route: Route }) {

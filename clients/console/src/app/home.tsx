@@ -7,13 +7,13 @@ import { useApi } from "../api/context.js";
 import { hasWholeTenant, maySee } from "../api/grants.js";
 import { SERVER_URL } from "../api/server.js";
 import { counted } from "../content/json_tree.js";
+import { useUsage } from "../nouns/tenants/queries.js";
 import { GrantedThreads } from "../nouns/threads/granted_threads.js";
 import { useThreadCount, useThreads } from "../nouns/threads/queries.js";
 import { ThreadRow } from "../nouns/threads/thread_row.js";
 import { Link } from "../parts/link.js";
 import { Empty, Failure, Loading } from "../parts/states.js";
 import { Size, Time } from "../parts/units.js";
-import { LIST_MS } from "./live.js";
 
 const SHOWN = 8;
 const ENGINES = new Map([
@@ -99,17 +99,13 @@ function ThreadsOfHome() {
 }
 
 function UsageOfHome() {
-  const { client } = useApi();
-  const { data, error, refetch } = useQuery({
-    queryKey: ["usage"],
-    queryFn: () => client.usage(),
-    refetchInterval: 4 * LIST_MS,
-  });
+  const { data, error, refetch } = useUsage();
   return (
     <section>
       <h2>Usage</h2>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       {data ? <UsageTable usage={data} /> : error ? null : <Loading />}
+      <Link to={{ page: "usage" }}>Usage and limits</Link>
     </section>
   );
 }

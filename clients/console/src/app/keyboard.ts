@@ -15,6 +15,7 @@ export const SHORTCUTS = [
   { keys: "g e", does: "Go to Sessions" },
   { keys: "g n", does: "Go to Snapshots" },
   { keys: "g l", does: "Go to the audit log" },
+  { keys: "g u", does: "Go to Usage" },
   { keys: "j", does: "Next row" },
   { keys: "k", does: "Row before" },
   { keys: "Enter", does: "Open the row" },

@@ -16,6 +16,7 @@ const SessionPage = lazy(() => import("../nouns/sessions/session_page.js"));
 const SnapshotsPage = lazy(() => import("../nouns/snapshots/snapshots_page.js"));
 const SnapshotPage = lazy(() => import("../nouns/snapshots/snapshot_page.js"));
 const AuditPage = lazy(() => import("../nouns/tenants/audit_page.js"));
+const UsagePage = lazy(() => import("../nouns/tenants/usage_page.js"));
 const ConnectPage = lazy(() => import("./connect.js"));
 
 export function Page({ route }: { route: Route }) {
@@ -48,6 +49,8 @@ function viewOf(route: Route) {
       return <SnapshotPage key={route.snapshotId} snapshotId={route.snapshotId} />;
     case "audit":
       return <AuditPage route={route} />;
+    case "usage":
+      return <UsagePage />;
     case "missing":
       return (
         <Empty title="There is no page at this address" isPage>

@@ -93,6 +93,7 @@ export type Route =
   | { page: "home" }
   | { page: "connect" }
   | { page: "inbox" }
+  | { page: "usage" }
   | ThreadsRoute
   | ThreadRoute
   | StoreRoute
@@ -111,6 +112,7 @@ export function addressOf(route: Route): string {
       return "#/";
     case "connect":
     case "inbox":
+    case "usage":
       return `#/${route.page}`;
     case "threads": {
       const { status, q, sort, order } = route;
@@ -159,6 +161,7 @@ export function routeOf(address: string): Route {
       return segments.length === 0 ? { page: "home" } : missing(text);
     case "connect":
     case "inbox":
+    case "usage":
       return segments.length === 0 ? { page: section } : missing(text);
     case "threads":
       return segments.length === 0 ? threadsRoute(asked) : threadRoute(segments, asked, text);

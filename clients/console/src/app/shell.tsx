@@ -4,6 +4,7 @@ import {
   Camera,
   ClipboardList,
   FileText,
+  Gauge,
   Home,
   Inbox,
   Layers,
@@ -38,6 +39,7 @@ const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }
   { title: "Sessions", to: { page: "sessions" }, icon: ScrollText, needs: "sessions" },
   { title: "Snapshots", to: { page: "snapshots" }, icon: Camera, needs: "snapshots" },
   { title: "Audit", to: { page: "audit" }, icon: ClipboardList, needs: "tenant" },
+  { title: "Usage", to: { page: "usage" }, icon: Gauge, needs: "tenant" },
   { title: "Connect", to: { page: "connect" }, icon: Plug },
 ];
 
@@ -120,6 +122,7 @@ function useSectionKeys(): void {
   useShortcut("g s", () => navigate(STORE));
   useShortcut("g e", () => navigate({ page: "sessions" }));
   useShortcut("g n", () => navigate({ page: "snapshots" }));
+  useShortcut("g u", () => navigate({ page: "usage" }));
   useShortcut("g l", () => navigate({ page: "audit" }));
 }
 

@@ -1,13 +1,31 @@
-/** The tenant as a whole: its audit log. */
+/** The tenant as a whole: its audit log, its usage and its limits. */
 
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/context.js";
-import { listInterval } from "../../app/live.js";
+import { LIST_MS, listInterval } from "../../app/live.js";
 import type { AuditRoute } from "../../app/route.js";
 
 export const PAGE_EVENTS = 100;
 
 export type AuditFilter = Omit<AuditRoute, "page">;
+
+export function useUsage() {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["usage"],
+    queryFn: () => client.usage(),
+    refetchInterval: 4 * LIST_MS,
+  });
+}
+
+export function useLimits() {
+  const { client } = useApi();
+  return useQuery({
+    queryKey: ["limits"],
+    queryFn: () => client.limits(),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+}
 
 export function useAudit({ act, since, until }: AuditFilter) {
   const { client } = useApi();
