@@ -343,6 +343,19 @@ describe("keys and tokens", () => {
     expect(bodies()[1]).toEqual({ read_only: true, ttl_seconds: 5 });
   });
 
+  it("the receipt of an erasure tells sessions and files, where the server does", async () => {
+    const counts = {
+      ...{ keys: 1, threads: 2, items: 3, checkpoints: 4, writes: 5, values: 6, delta_bases: 7 },
+      ...{ chunks: 8, packs: 9, size_bytes: 10, retention_policies: 11, retention_reports: 12 },
+      ...{ tombstones: 13, answers: 14 },
+    };
+    answer("/v1/subjects", { ...counts, snapshots: 15, sessions: 16, contents: 17, entries: 18 });
+    const receipt = await client.subjects.delete("ann");
+    expect(receipt).toMatchObject({ snapshots: 15, sessions: 16, contents: 17, entries: 18 });
+    answer("/v1/subjects", counts);
+    expect((await client.subjects.delete("ann")).sessions).toBeUndefined();
+  });
+
   it("half an answer is an error", async () => {
     answer("/v1/keys", { keys: [{ key_id: "key_1" }] });
     await expect(client.keys.list()).rejects.toBeInstanceOf(ProtocolError);

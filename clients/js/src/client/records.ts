@@ -326,12 +326,17 @@ export const retentionDue = recordOf<Schemas["RetentionDue"]>()("how many polici
 export type ErasureReceipt = ReturnType<typeof erasureReceipt>;
 export const erasureReceipt = recordOf<Schemas["ErasureReceipt"]>()("a receipt", {
   keys: number,
+  // Servers of earlier releases do not send those that are optional.
+  snapshots: optionalNumber,
   threads: number,
+  sessions: optionalNumber,
   items: number,
+  contents: optionalNumber,
   checkpoints: number,
   writes: number,
   values: number,
   delta_bases: number,
+  entries: optionalNumber,
   chunks: number,
   packs: number,
   size_bytes: number,
