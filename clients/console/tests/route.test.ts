@@ -99,6 +99,10 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
   }),
   fc.record({ page: fc.constant("snapshot" as const), snapshotId: id }),
   fc.record({
+    page: fc.constant("access" as const),
+    show: maybe(fc.constant("tokens" as const)),
+  }),
+  fc.record({
     page: fc.constant("audit" as const),
     act: maybe(fc.constantFrom(...ACTS)),
     since: maybe(fc.constantFrom("2026-01-31T12:00:00Z", "2026-01-31T12:00:00.000001Z")),

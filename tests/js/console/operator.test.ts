@@ -1,10 +1,11 @@
 /** What an operator does in the console: reads the audit log, makes and revokes keys, and makes tokens. */
 
 import { readFile } from "node:fs/promises";
-import type { Page } from "playwright-core";
-import { Client } from "threadkeep";
+import type { Locator, Page } from "playwright-core";
+import { Client, NotGrantedError, TokenRevokedError, UnauthorizedError } from "threadkeep";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newKey, run } from "../support/server.js";
+import { open as openAction, send } from "./acting.js";
 import { Stage } from "./stage.js";
 
 /** More than two pages of the log. */
@@ -29,6 +30,31 @@ async function open(address: string, secret = key) {
   await opened.page.getByRole("heading", { name: "Home" }).waitFor();
   await stage.go(opened.page, address);
   return opened;
+}
+
+/** Sends the form of a token. Returns its text, once the dialog that showed it is closed. */
+async function makeToken(page: Page, dialog: Locator): Promise<string> {
+  await dialog.getByRole("button", { name: "Make", exact: true }).click();
+  const shown = page.getByRole("dialog", { name: "The new token" });
+  const token = await shown.locator("pre").innerText();
+  await send(shown, "Done");
+  return token;
+}
+
+/** All texts of a page that stay, but for the credential that it works with. */
+async function places(page: Page): Promise<string> {
+  return await page.evaluate(() =>
+    [
+      ...Object.values(sessionStorage),
+      ...Object.values(localStorage),
+      location.href,
+      document.cookie,
+      document.documentElement.outerHTML,
+      ...Array.from(document.querySelectorAll("input, textarea"), (it) =>
+        it instanceof HTMLInputElement || it instanceof HTMLTextAreaElement ? it.value : "",
+      ),
+    ].join("\n"),
+  );
 }
 
 async function downloaded(page: Page, button: string): Promise<string> {
@@ -149,4 +175,178 @@ describe("usage", () => {
     ]);
     await stage.expectQuiet(opened);
   });
+});
+
+describe("keys", () => {
+  it("a key that is made opens the API, is shown once, and is refused after it is revoked", async () => {
+    const opened = await open("#/access");
+    const { page } = opened;
+    const dialog = await openAction(page, "Make a key", "Make a key");
+    await dialog.getByLabel("Name", { exact: true }).fill("dashboard");
+    await dialog.getByLabel("It only reads").check();
+    await dialog.getByRole("button", { name: "Make", exact: true }).click();
+    const shown = page.getByRole("dialog", { name: "The new key" });
+    const secret = await shown.locator("pre").innerText();
+    expect(secret).toMatch(/^tkr_/);
+    const made = new Client({ url: stage.server.url, apiKey: secret });
+    const { credential, tenant } = await made.whoami();
+    expect(tenant).toBe((await client.whoami()).tenant);
+    await expect(made.threads.create({ threadId: "refused" })).rejects.toThrow(NotGrantedError);
+    await shown.getByRole("button", { name: "Done" }).click();
+    const keys = page.getByRole("list", { name: "Keys" });
+    const row = keys.getByRole("listitem").filter({ hasText: "dashboard" });
+    await row.getByText("read only").waitFor();
+    await row.getByText(`${secret.slice(0, 9)}…`).waitFor();
+    await row.getByText(credential).waitFor();
+    expect(await places(page)).not.toContain(secret);
+    await row.getByRole("button", { name: "Revoke" }).click();
+    const confirm = page.getByRole("dialog", { name: "Revoke the key" });
+    await confirm.getByText("All programs with this key are refused at once").waitFor();
+    await send(confirm, "Revoke");
+    await row.getByText("revoked", { exact: true }).waitFor();
+    await expect(made.whoami()).rejects.toThrow(UnauthorizedError);
+    await stage.expectQuiet(opened);
+  });
+
+  it("the key of the page is not revoked, and says why", async () => {
+    const { page } = await open("#/access");
+    const keys = page.getByRole("list", { name: "Keys" });
+    const row = keys.getByRole("listitem").filter({ hasText: "this key" });
+    await row.getByRole("button", { name: "Revoke" }).click();
+    const confirm = page.getByRole("dialog", { name: "Revoke the key" });
+    await confirm.getByText("It is the key of this page").waitFor();
+    await confirm.getByRole("button", { name: "Revoke", exact: true }).click();
+    await confirm.getByText("this is the key that asks").waitFor();
+    await page.keyboard.press("Escape");
+    await client.whoami();
+  });
+
+  it("a key of a subject sees no keys, and makes tokens for its subject", async () => {
+    const { key: secret } = await client.keys.create({ subject: "ann" });
+    const { page } = await open("#/access", secret);
+    await page.getByText("This key or token may not see it").waitFor();
+    const make = page.getByRole("button", { name: "Make a key" });
+    expect(await make.getAttribute("title")).toBe("needs tenant");
+    const dialog = await openAction(page, "Make a token", "Make a token");
+    await dialog.getByText("It speaks for ann, as this key does").waitFor();
+    await dialog.getByLabel("It may do").selectOption("everything that the subject has");
+    const token = await makeToken(page, dialog);
+    const { subject } = await new Client({ url: stage.server.url, apiKey: token }).whoami();
+    expect(subject).toBe("ann");
+  });
+});
+
+describe("tokens", () => {
+  it("a token that is built may do exactly what the sentence says", async () => {
+    for (const threadId of ["ours", "theirs"]) await client.threads.create({ threadId });
+    const opened = await open("#/access");
+    const { page } = opened;
+    const dialog = await openAction(page, "Make a token", "Make a token");
+    const make = dialog.getByRole("button", { name: "Make", exact: true });
+    await dialog.getByText("Grant 1: it has no name.").waitFor();
+    expect(await make.isDisabled()).toBe(true);
+    await dialog.getByLabel("Name", { exact: true }).fill("ours");
+    await dialog.getByLabel("append").check();
+    await dialog.getByRole("button", { name: "Add a grant" }).click();
+    const second = dialog.getByRole("group", { name: "Grant 2" });
+    await second.getByLabel("Things").selectOption("namespaces");
+    await second.getByLabel("Namespace", { exact: true }).fill("shared/notes");
+    const sentence =
+      "For 15 minutes, it may read and add to the thread ours; read the namespace shared/notes and all below it. It may do nothing else.";
+    await dialog.getByText(sentence).waitFor();
+    await dialog.getByText("JSON of the request").click();
+    const json = JSON.parse(await dialog.locator("details pre").first().innerText());
+    expect(json).toEqual({
+      grants: {
+        threads: [{ id: "ours", actions: ["read", "append"] }],
+        namespaces: [{ prefix: ["shared", "notes"], actions: ["read"] }],
+      },
+      ttl_seconds: 900,
+    });
+    const token = await makeToken(page, dialog);
+    expect(await places(page)).not.toContain(token);
+    const made = new Client({ url: stage.server.url, apiKey: token });
+    const { expiresAt, grants } = await made.whoami();
+    expect(grants).toEqual(json.grants);
+    const minutes = ((expiresAt?.getTime() ?? 0) - Date.now()) / 60_000;
+    expect(minutes).toBeGreaterThan(13);
+    expect(minutes).toBeLessThanOrEqual(15);
+    expect((await made.threads.get("ours"))?.threadId).toBe("ours");
+    await made.threads.update("ours", { title: "changed" });
+    await made.store.search(["shared", "notes"]);
+    const refused = [
+      () => made.threads.delete("ours"),
+      () => made.threads.update("theirs", { title: "x" }),
+      () => made.store.put(["shared", "notes"], "a", {}),
+      () => made.sessions.list("claude"),
+      () => made.usage(),
+    ];
+    for (const call of refused) await expect(call(), String(call)).rejects.toThrow(NotGrantedError);
+    expect(await made.threads.get("theirs")).toBeUndefined();
+    await client.store.put(["ann", "notes"], "hidden", {});
+    expect((await made.store.search(["ann"])).items).toEqual([]);
+    await stage.expectQuiet(opened);
+  });
+
+  it("is listed while it is valid, and is refused after it is revoked", async () => {
+    const { token, tokenId } = await client.tokens.mint({ readOnly: true, ttlSeconds: 600 });
+    const { page } = await open("#/access");
+    await page.getByRole("tab", { name: "Tokens" }).click();
+    expect(page.url()).toMatch(/#\/access\?show=tokens$/);
+    const row = page.getByRole("listitem").filter({ hasText: tokenId });
+    await row.getByText("read only").waitFor();
+    await row.getByText((await client.whoami()).credential).waitFor();
+    await row.getByRole("button", { name: "Revoke" }).click();
+    await send(page.getByRole("dialog", { name: "Revoke the token" }), "Revoke");
+    await row.waitFor({ state: "detached" });
+    const made = new Client({ url: stage.server.url, apiKey: token });
+    await expect(made.whoami()).rejects.toThrow(TokenRevokedError);
+    await stage.go(page, "#/audit?act=token_revoked");
+    const link = page.getByRole("link", { name: tokenId });
+    expect(await link.getAttribute("href")).toBe("#/access?show=tokens");
+  });
+
+  it("shows the console as the token sees it, and goes back to the key", async () => {
+    const { page } = await open("#/access");
+    const dialog = await openAction(page, "Make a token", "Make a token");
+    await dialog.getByLabel("Subject").fill("bea");
+    await dialog.getByLabel("It may do").selectOption("everything that the subject has");
+    await dialog.getByLabel("It lasts").selectOption("1 hour");
+    await dialog.getByRole("button", { name: "Make", exact: true }).click();
+    const shown = page.getByRole("dialog", { name: "The new token" });
+    const token = await shown.locator("pre").innerText();
+    await shown.getByRole("button", { name: "See as this token" }).click();
+    await page.getByText("The server keeps no threads of this tenant yet").waitFor();
+    const sections = page.getByRole("navigation", { name: "Sections" });
+    expect(await sections.getByRole("link", { name: "Access" }).count()).toBe(0);
+    const kept = await page.evaluate(() => [
+      Object.values(sessionStorage).join(),
+      Object.values(localStorage).join() + location.href + document.documentElement.outerHTML,
+    ]);
+    expect(kept.map((text) => text.includes(token))).toEqual([true, false]);
+    await page.locator("button.credential").click();
+    await page.getByRole("dialog").getByRole("button", { name: "key_" }).click();
+    await sections.getByRole("link", { name: "Access" }).waitFor();
+  });
+});
+
+it("a subject is erased after its name is typed, with a receipt", async () => {
+  const { token } = await client.tokens.mint({ subject: "cleo" });
+  const cleo = new Client({ url: stage.server.url, apiKey: token });
+  await cleo.threads.create({ threadId: "cleo's" });
+  await cleo.store.put(["cleo"], "a", {});
+  const { page } = await open("#/access");
+  const dialog = await openAction(page, "Erase a subject", "Erase a subject");
+  const erase = dialog.getByRole("button", { name: "Erase", exact: true });
+  await dialog.getByLabel("Subject").fill("cleo");
+  expect(await erase.isDisabled()).toBe(true);
+  await dialog.getByLabel("Type the name to confirm").fill("cleo");
+  await erase.click();
+  const receipt = page.getByRole("dialog", { name: "The receipt" });
+  await receipt.getByText("cleo was erased").waitFor();
+  const rows = await receipt.locator(".limits > div").allInnerTexts();
+  expect(rows.map((row) => row.split(/\s+/).join(" "))).toEqual(
+    expect.arrayContaining(["threads 1", "items 1", "sessions 0", "snapshots 0"]),
+  );
+  expect(await client.threads.get("cleo's")).toBeUndefined();
 });

@@ -17,6 +17,7 @@ const SECTION_TITLES = {
   threads: "Threads",
   sessions: "Sessions",
   snapshots: "Snapshots",
+  access: "Access",
   audit: "Audit",
   usage: "Usage",
 } as const;

@@ -78,6 +78,6 @@ function Credentials() {
 }
 
 /** How a credential is called in this tab. */
-export function nameOf({ tenant, credential }: Identity): string {
+export function nameOf({ tenant, credential }: Pick<Identity, "tenant" | "credential">): string {
   return `${tenant}, ${credential}`;
 }

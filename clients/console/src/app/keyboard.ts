@@ -14,6 +14,7 @@ export const SHORTCUTS = [
   { keys: "g s", does: "Go to the Store" },
   { keys: "g e", does: "Go to Sessions" },
   { keys: "g n", does: "Go to Snapshots" },
+  { keys: "g a", does: "Go to Access" },
   { keys: "g l", does: "Go to the audit log" },
   { keys: "g u", does: "Go to Usage" },
   { keys: "j", does: "Next row" },

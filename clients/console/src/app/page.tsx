@@ -17,6 +17,7 @@ const SnapshotsPage = lazy(() => import("../nouns/snapshots/snapshots_page.js"))
 const SnapshotPage = lazy(() => import("../nouns/snapshots/snapshot_page.js"));
 const AuditPage = lazy(() => import("../nouns/tenants/audit_page.js"));
 const UsagePage = lazy(() => import("../nouns/tenants/usage_page.js"));
+const AccessPage = lazy(() => import("../nouns/tokens/access_page.js"));
 const ConnectPage = lazy(() => import("./connect.js"));
 
 export function Page({ route }: { route: Route }) {
@@ -47,6 +48,8 @@ function viewOf(route: Route) {
       return <SnapshotsPage route={route} />;
     case "snapshot":
       return <SnapshotPage key={route.snapshotId} snapshotId={route.snapshotId} />;
+    case "access":
+      return <AccessPage route={route} />;
     case "audit":
       return <AuditPage route={route} />;
     case "usage":

@@ -89,6 +89,12 @@ export interface AuditRoute {
   until?: string | undefined;
 }
 
+export interface AccessRoute {
+  page: "access";
+  /** Absent: the keys. */
+  show?: "tokens" | undefined;
+}
+
 export type Route =
   | { page: "home" }
   | { page: "connect" }
@@ -103,6 +109,7 @@ export type Route =
   | SnapshotsRoute
   | SnapshotRoute
   | AuditRoute
+  | AccessRoute
   | { page: "missing"; address: string };
 
 /** The address of a route, with its `#`. */
@@ -144,6 +151,8 @@ export function addressOf(route: Route): string {
       const { act, since, until } = route;
       return `#/audit${queryText({ act, since, until })}`;
     }
+    case "access":
+      return `#/access${queryText({ show: route.show })}`;
     case "missing":
       return `#${route.address}`;
   }
@@ -173,6 +182,10 @@ export function routeOf(address: string): Route {
       return segments.length === 0 ? sessionsRoute(asked) : sessionRoute(segments, asked, text);
     case "snapshots":
       return snapshotsRoute(segments, asked, text);
+    case "access": {
+      const show = oneOf(["tokens"] as const, asked.get("show"));
+      return segments.length === 0 ? without<AccessRoute>({ page: section, show }) : missing(text);
+    }
     case "audit":
       return segments.length === 0 ? auditRoute(asked) : missing(text);
     default:

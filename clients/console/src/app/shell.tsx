@@ -7,6 +7,7 @@ import {
   Gauge,
   Home,
   Inbox,
+  KeyRound,
   Layers,
   MessagesSquare,
   Plug,
@@ -38,6 +39,7 @@ const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }
   { title: "Store", to: STORE, icon: Layers, needs: "namespaces" },
   { title: "Sessions", to: { page: "sessions" }, icon: ScrollText, needs: "sessions" },
   { title: "Snapshots", to: { page: "snapshots" }, icon: Camera, needs: "snapshots" },
+  { title: "Access", to: { page: "access" }, icon: KeyRound, needs: "access" },
   { title: "Audit", to: { page: "audit" }, icon: ClipboardList, needs: "tenant" },
   { title: "Usage", to: { page: "usage" }, icon: Gauge, needs: "tenant" },
   { title: "Connect", to: { page: "connect" }, icon: Plug },
@@ -123,6 +125,7 @@ function useSectionKeys(): void {
   useShortcut("g e", () => navigate({ page: "sessions" }));
   useShortcut("g n", () => navigate({ page: "snapshots" }));
   useShortcut("g u", () => navigate({ page: "usage" }));
+  useShortcut("g a", () => navigate({ page: "access" }));
   useShortcut("g l", () => navigate({ page: "audit" }));
 }
 

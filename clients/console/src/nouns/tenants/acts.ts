@@ -38,6 +38,12 @@ export function titleOfAct(act: string): string {
 /** Where the console shows the object of an act; undefined where it has no page, or the object is gone. */
 export function routeOfObject(act: string, object: string): Route | undefined {
   switch (act) {
+    case "key_created":
+    case "key_revoked":
+      return { page: "access" };
+    case "token_minted":
+    case "token_revoked":
+      return { page: "access", show: "tokens" };
     case "policy_put":
     case "policy_deleted":
     case "thread_rewound":

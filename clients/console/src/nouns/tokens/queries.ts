@@ -1,0 +1,31 @@
+/** The keys of the tenant, and the tokens that are still valid. Never their texts. */
+
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useApi } from "../../api/context.js";
+import { listInterval } from "../../app/live.js";
+
+const PAGE = 100;
+
+export function useKeys() {
+  const { client } = useApi();
+  return useInfiniteQuery({
+    queryKey: ["keys"],
+    queryFn: ({ pageParam: cursor, signal }) => client.keys.list({ limit: PAGE, cursor, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: listInterval,
+    structuralSharing: false,
+  });
+}
+
+export function useTokens() {
+  const { client } = useApi();
+  return useInfiniteQuery({
+    queryKey: ["tokens"],
+    queryFn: ({ pageParam: cursor, signal }) => client.tokens.list({ limit: PAGE, cursor, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: listInterval,
+    structuralSharing: false,
+  });
+}
