@@ -3,6 +3,8 @@
 import { Client } from "threadkeep";
 import { ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { newKey } from "../support/server.js";
+import { open } from "./acting.js";
 import { FILE, plan } from "./agents.js";
 import { violations } from "./axe.js";
 import { Stage } from "./stage.js";
@@ -34,6 +36,11 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   ["Snapshots", "#/snapshots", "why=lunch"],
   ["a snapshot", "#/snapshots/lunch", "1 entry"],
   [NO_SNAPSHOT, "#/snapshots/none", "There is no such snapshot"],
+  ["Access without keys", "#/access", "The tenant has no keys"],
+  ["Access without tokens", "#/access?show=tokens", "No token is valid"],
+  ["Audit", "#/audit", "1 event to download"],
+  ["no event", "#/audit?act=role_created", "No event meets the filter"],
+  ["Usage", "#/usage", "no limit"],
   ["Connect", "#/connect", "create_deep_agent"],
   ["not a page", "#/nowhere", "There is no page at this address"],
 ];
@@ -60,6 +67,7 @@ beforeAll(async () => {
     sessions: [session],
     labels: { why: "lunch" },
   });
+  await client.putRetentionPolicy({ keepLast: 5, dryRun: true });
 });
 
 afterEach(() => stage.closePages());
@@ -96,4 +104,63 @@ it("dialogs, and the focus that returns", async () => {
   await page.getByRole("button", { name: FILE }).click();
   await page.getByRole("dialog").waitFor();
   expect(await violations(page)).toEqual([]);
+});
+
+describe.each(SIZES)("keys and tokens at $width px", (size) => {
+  let key: string;
+
+  // From the first key on, the server knows nobody without one.
+  beforeAll(async () => {
+    key = await newKey(stage.server.place);
+    const client = new Client({ url: stage.server.url, apiKey: key });
+    const { keyId } = await client.keys.create({ name: "a name ".repeat(12), readOnly: true });
+    await client.keys.revoke(keyId);
+    await client.tokens.mint({ readOnly: true, ttlSeconds: 3_600 });
+  });
+
+  it("lists, forms and what is shown once", async () => {
+    const opened = await stage.page(`#/login?token=${key}`, size);
+    const { page } = opened;
+    await page.getByRole("heading", { name: "Home" }).waitFor();
+    const check = async (what: string) => {
+      for (const theme of ["light", "dark"]) {
+        await page.evaluate((one) => {
+          document.documentElement.dataset["theme"] = one;
+        }, theme);
+        expect(await violations(page), `${what}, ${theme}`).toEqual([]);
+      }
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow, what).toBeLessThanOrEqual(0);
+    };
+    await stage.go(page, "#/access");
+    await page.getByText("this key", { exact: true }).waitFor();
+    await check("keys");
+    const making = await open(page, "Make a key", "Make a key");
+    await check("form of a key");
+    await making.getByRole("button", { name: "Make", exact: true }).click();
+    await page.getByRole("dialog", { name: "The new key" }).waitFor();
+    await check("a new key");
+    await page.keyboard.press("Escape");
+    const building = await open(page, "Make a token", "Make a token");
+    await building.getByRole("button", { name: "Add a grant" }).click();
+    await check("problem of a token");
+    await building.getByLabel("It may do").selectOption("the same, but only to read");
+    await building.getByText("Show as code").click();
+    await check("form of a token");
+    await building.getByRole("button", { name: "Make", exact: true }).click();
+    await page.getByRole("dialog", { name: "The new token" }).waitFor();
+    await check("a new token");
+    await page.keyboard.press("Escape");
+    await open(page, "Revoke", "Revoke the key");
+    await check("a key is revoked");
+    await page.keyboard.press("Escape");
+    await open(page, "Erase a subject", "Erase a subject");
+    await check("a subject is erased");
+    await page.keyboard.press("Escape");
+    await page.getByRole("tab", { name: "Keys" }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("by key_").first().waitFor();
+    await check("tokens");
+    await stage.expectQuiet(opened);
+  });
 });

@@ -1,7 +1,7 @@
 /** A control is offered exactly when the server allows its operation, for a dozen kinds of credentials; and no walk is answered 403. */
 
 import type { Page } from "playwright-core";
-import { Client, type Grants } from "threadkeep";
+import { Client, type Grants, type Key } from "threadkeep";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newKey } from "../support/server.js";
 import { Requests } from "./acting.js";
@@ -33,6 +33,8 @@ const CREDENTIALS: Credential[] = [
   ["write to namespaces", { namespaces: [{ prefix: ["ann"], actions: granted(ALL) }] }],
   ["sessions only", { sessions: [{ prefix: "claude:", actions: granted(ALL) }] }],
   ["snapshots only", { snapshots: [{ prefix: "ann/", actions: granted(ALL) }] }],
+  ["read-only of the whole tenant", { tenant: ["read"] }],
+  ["a token of the whole tenant", { tenant: ["read", "write"] }],
   [
     "read-only everything that a grant can name",
     {
@@ -52,6 +54,8 @@ const SCREENS = [
   "#/snapshots",
   `#/snapshots/${encodeURIComponent("ann/monday")}`,
 ];
+/** For credentials that read the whole tenant. */
+const OF_TENANT = ["#/access", "#/access?show=tokens", "#/audit", "#/usage"];
 const SECTIONS = ["#/", "#/threads", "#/inbox", "#/store", "#/files", "#/sessions", "#/connect"];
 
 beforeAll(async () => {
@@ -115,6 +119,11 @@ const CALLS: Record<string, [method: string, path: string, body?: object]> = {
     { snapshot_id: "ann/monday", dry_run: true },
   ],
   take_snapshot: ["POST", "/v1/snapshots/take", { threads: ["nobody"] }],
+  create_key: ["POST", "/v1/keys", { name: "" }],
+  revoke_key: ["POST", "/v1/keys/revoke", { key_id: `key_${"0".repeat(32)}` }],
+  mint_token: ["POST", "/v1/tokens", { ttl_seconds: 0 }],
+  revoke_token: ["POST", "/v1/tokens/revoke", { token_id: `tok_${"0".repeat(32)}` }],
+  delete_subject: ["DELETE", "/v1/subjects?subject=nobody"],
 };
 /** Buttons whose things are new ones: the operation is called for such a thing. */
 const NEW_CALLS: Record<string, [method: string, path: string, body?: object]> = {
@@ -182,10 +191,10 @@ describe.each(CREDENTIALS)("%s", (...credential) => {
         (it) => it.hash.split("/")[1] ?? "",
       ),
     );
-    const isShown = (address: string) => sections.includes(address.split("/")[1] ?? "");
+    const isShown = (address: string) => sections.includes(address.split(/[/?]/)[1] ?? "");
     for (const address of SECTIONS.filter(isShown)) await show(page, requests, address);
     let seen = 0;
-    for (const address of SCREENS.filter(isShown)) {
+    for (const address of [...SCREENS, ...OF_TENANT].filter(isShown)) {
       await show(page, requests, address);
       for (const { label, operations, isAllowed, reason } of await controlsOf(page)) {
         seen += 1;
@@ -195,12 +204,32 @@ describe.each(CREDENTIALS)("%s", (...credential) => {
         if (known.length > 0) {
           expect(isAllowed, `${label} at ${address}`).toBe(!answers.includes(true));
         }
-        if (!isAllowed) expect(reason, label).toMatch(/^needs (threads|namespaces|snapshots):/);
+        if (!isAllowed)
+          expect(reason, label).toMatch(/^needs (threads:|namespaces:|snapshots:|tenant|a key)/);
       }
     }
     expect(refused).toEqual([]);
     expect(seen > 0 || credential[0] === "sessions only").toBe(true);
   });
+});
+
+it("a token that reads the whole tenant sees its keys and tokens, and changes none", async () => {
+  const [{ keyId }] = (await client.keys.list()).keys as [Key];
+  const { token } = await client.tokens.mint({ readOnly: true });
+  const { page } = await stage.page(`#/login?token=${token}`);
+  await page.getByRole("heading", { name: "Home" }).waitFor();
+  const requests = new Requests(page);
+  await show(page, requests, "#/access");
+  await page.getByText(keyId).first().waitFor();
+  expect(await controlsOf(page)).toEqual([
+    { label: "Make a key", operations: ["create_key"], isAllowed: false, reason: "needs tenant" },
+    { label: "Make a token", operations: ["mint_token"], isAllowed: false, reason: "needs a key" },
+    expect.objectContaining({ label: "Erase a subject", isAllowed: false }),
+    expect.objectContaining({ label: "Revoke", isAllowed: false, reason: "needs tenant" }),
+  ]);
+  await show(page, requests, "#/access?show=tokens");
+  const [, , , revoke] = await controlsOf(page);
+  expect(revoke).toMatchObject({ operations: ["revoke_token"], isAllowed: false });
 });
 
 it("a read-only token has every control disabled, with the reason for a screen reader", async () => {

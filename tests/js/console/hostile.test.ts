@@ -6,8 +6,10 @@ import type { Page } from "playwright-core";
 import { Client } from "threadkeep";
 import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { newKey } from "../support/server.js";
 import { hostileFiles, Trap } from "../support/trap.js";
 import { sleep, waitUntil } from "../support/waiting.js";
+import { fillForms, keepKeys } from "./hostile_keys.js";
 import { keepSessions, loadEarlier, SESSION, SNAPSHOT } from "./hostile_sessions.js";
 import { hostileTexts } from "./hostile_texts.js";
 import { Stage } from "./stage.js";
@@ -346,6 +348,27 @@ it("a title that is searched for stays a text in the address", async () => {
     .getByRole("searchbox")
     .fill("<img src=x onerror=window.pwned=1>#/login?token=x");
   await opened.page.getByText("No thread meets the filter").waitFor();
+  await nothingHappened(opened);
+});
+
+it("nothing of them runs in keys, tokens and the audit log", async () => {
+  // From the first key on, the server knows nobody without one.
+  const key = await newKey(stage.server.place);
+  await keepKeys(stage.server.url, key, IDS);
+  const opened = await open(`#/login?token=${key}`);
+  const { page } = opened;
+  await page.getByRole("heading", { name: "Home" }).waitFor();
+  for (const address of ["#/access", "#/audit", "#/audit?act=namespace_setting_put"]) {
+    await stage.go(page, address);
+    await page.locator(".item-row").first().waitFor();
+    await showAll(page);
+  }
+  await stage.go(page, "#/access");
+  for (const text of IDS.slice(0, 4)) await fillForms(page, text);
+  const named = page.getByRole("listitem").filter({ hasText: "img" }).first();
+  await named.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+  await page.getByRole("region", { name: "What was done" }).getByText("Revoked").waitFor();
   await nothingHappened(opened);
 });
 
