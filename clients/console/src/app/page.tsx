@@ -15,9 +15,10 @@ const SessionsPage = lazy(() => import("../nouns/sessions/sessions_page.js"));
 const SessionPage = lazy(() => import("../nouns/sessions/session_page.js"));
 const SnapshotsPage = lazy(() => import("../nouns/snapshots/snapshots_page.js"));
 const SnapshotPage = lazy(() => import("../nouns/snapshots/snapshot_page.js"));
-const AuditPage = lazy(() => import("../nouns/tenants/audit_page.js"));
-const UsagePage = lazy(() => import("../nouns/tenants/usage_page.js"));
-const AccessPage = lazy(() => import("../nouns/tokens/access_page.js"));
+const operator = () => import("./operator.js");
+const AccessPage = lazy(async () => ({ default: (await operator()).AccessPage }));
+const AuditPage = lazy(async () => ({ default: (await operator()).AuditPage }));
+const UsagePage = lazy(async () => ({ default: (await operator()).UsagePage }));
 const ConnectPage = lazy(() => import("./connect.js"));
 
 export function Page({ route }: { route: Route }) {

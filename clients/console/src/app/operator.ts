@@ -1,0 +1,5 @@
+/** The pages of an operator. They are loaded together, because who opens one mostly opens the others. */
+
+export { default as AuditPage } from "../nouns/tenants/audit_page.js";
+export { default as UsagePage } from "../nouns/tenants/usage_page.js";
+export { default as AccessPage } from "../nouns/tokens/access_page.js";
