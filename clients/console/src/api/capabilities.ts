@@ -42,7 +42,7 @@ const KEYS_ONLY: ReadonlySet<Operation> = new Set<Operation>([
   "revoke_key",
   "mint_token",
 ]);
-/** Who may only append creates with these, and replaces nothing. */
+/** Operations that create with `append` and replace only with `write`. */
 const REPLACING: ReadonlySet<Operation> = new Set<Operation>([
   "put_item",
   "write_file",
@@ -157,7 +157,7 @@ export function mayList({ grants, subject }: Identity, noun: Named): boolean {
   );
 }
 
-/** What the name of a new thing has to begin with; undefined where no name can be made up. */
+/** Returns the prefix that a new name needs: empty for any name, undefined where the grants name single things only. */
 export function nameStart(
   { grants, subject }: Identity,
   noun: Named,

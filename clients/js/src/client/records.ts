@@ -21,7 +21,7 @@ import {
 import type { Schemas } from "../wire/schemas.js";
 
 export type Grants = Schemas["Grants"];
-/** What a credential may do with some thing of each kind: `capabilities.threads.includes("read")`. */
+/** Lists the actions of a credential for each kind of thing: `capabilities.threads.includes("read")`. */
 export type Capabilities = Schemas["Capabilities"];
 
 /** A preview shows the first and the last message of a thread, its todos and its next tasks. Each text is one line of at most 200 characters. */
@@ -156,7 +156,7 @@ export const identity = recordOf<Schemas["Caller"]>()("a caller", {
   capabilities: optionalAsIs<Capabilities>(),
 });
 
-/** What the server is. Who presents no key or token learns `name`, `version` and `keyless` alone. */
+/** Describes the server. A caller without a key or token gets only `name`, `version` and `keyless`. */
 export type ServerInfo = ReturnType<typeof serverInfo>;
 export const serverInfo = recordOf<Schemas["ServerInfo"]>()("a server", {
   name: text,

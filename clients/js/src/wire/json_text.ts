@@ -30,7 +30,7 @@ export function jsonItems(text: string): string[] {
   return items;
 }
 
-/** Where the value of a field begins. */
+/** Returns the index at which the value of a field begins. */
 function fieldAt(text: string, begin: number, name: string): number | undefined {
   if (text[begin] !== "{") return undefined;
   for (let at = skipSpace(text, begin + 1); text[at] === '"'; ) {
@@ -44,7 +44,7 @@ function fieldAt(text: string, begin: number, name: string): number | undefined 
   return undefined;
 }
 
-/** Where an item of a list begins. */
+/** Returns the index at which an item of a list begins. */
 function itemAt(text: string, begin: number, index: number): number | undefined {
   if (text[begin] !== "[") return undefined;
   let at = skipSpace(text, begin + 1);
@@ -56,7 +56,7 @@ function itemAt(text: string, begin: number, index: number): number | undefined 
   return undefined;
 }
 
-/** Where the entry after the one at `at` begins, behind the comma. At the last one: behind the bracket. */
+/** Returns the index of the entry behind the one at `at`, or the index behind the closing bracket for the last one. */
 function nextEntry(text: string, at: number): number {
   const end = skipSpace(text, endOfValue(text, at));
   return text[end] === "," ? skipSpace(text, end + 1) : end + 1;

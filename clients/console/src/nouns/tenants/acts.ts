@@ -35,7 +35,7 @@ export function titleOfAct(act: string): string {
   return KNOWN.get(act) ?? act;
 }
 
-/** Where the console shows the object of an act; undefined where it has no page, or the object is gone. */
+/** Returns the page that shows the object of an act; undefined where there is no such page, or the object is gone. */
 export function routeOfObject(act: string, object: string): Route | undefined {
   switch (act) {
     case "key_created":

@@ -36,7 +36,7 @@ export const LIFETIMES = [
 
 export const NEW_GRANT: GrantDraft = { noun: "threads", by: "id", name: "", verbs: ["read"] };
 
-/** What the package sends. */
+/** Returns the options of `tokens.mint` for a draft. */
 export function mintOptions({ subject, has, grants, ttlSeconds }: TokenDraft): MintTokenOptions {
   return {
     ...(subject === "" ? {} : { subject }),
@@ -107,7 +107,7 @@ function problemOfLabels(labels: readonly string[], subject: string): string | u
   return own.includes(labels[0] ?? "") ? undefined : `its namespaces begin with ${own[0]}.`;
 }
 
-/** What the token may do, for a person. */
+/** Describes in one sentence what the token may do. */
 export function sentenceOf(draft: TokenDraft): string {
   const { subject, has, grants, ttlSeconds } = draft;
   const time = LIFETIMES.find(([seconds]) => seconds === ttlSeconds)?.[1] ?? `${ttlSeconds} s`;
