@@ -6,10 +6,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::domain::clock::Micros;
+use crate::domain::names;
 use crate::domain::{Error, Result};
 
 /// Longer text is not one of ours: the largest position has three names of at most 512 bytes.
 const CURSOR_BYTES_MAX: usize = 8 << 10;
+/// Ids that the server makes are shorter.
+const ID_BYTES_MAX: u64 = 64;
 
 /// `kind` keeps a cursor of one listing out of another.
 pub fn encode(kind: &str, position: &impl Serialize) -> String {
@@ -27,6 +31,18 @@ pub fn decode<T: DeserializeOwned>(kind: &str, text: &str) -> Result<T> {
     let json = URL_SAFE_NO_PAD.decode(text).map_err(|_| refuse())?;
     let (found, position): (String, T) = serde_json::from_slice(&json).map_err(|_| refuse())?;
     if found == kind { Ok(position) } else { Err(refuse()) }
+}
+
+/// Decodes the time and the id of the last row of a page, where there was one.
+///
+/// # Errors
+/// As [`decode`]; 422 for an id that no row has.
+pub fn decode_time_and_id(kind: &str, text: Option<&str>) -> Result<Option<(Micros, String)>> {
+    let position = text.map(|it| decode::<(Micros, String)>(kind, it)).transpose()?;
+    if let Some((_, id)) = &position {
+        names::check("cursor", id, ID_BYTES_MAX, false)?;
+    }
+    Ok(position)
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
-use crate::domain::names;
 use crate::domain::tenants::audit::{ActKind, Event, EventCursor, EventQuery};
 use crate::domain::time::{parse_rfc3339, rfc3339};
 use crate::http::checkpoints::reading::limit;
@@ -20,7 +19,6 @@ use crate::http::threads::handlers::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "audit";
-const EVENT_ID_BYTES_MAX: u64 = 64;
 
 /// List the audit log
 ///
@@ -109,10 +107,7 @@ fn query(uri: &Uri) -> Result<EventQuery, Problem> {
     let params: AuditParams = query_of(uri)?;
     let time =
         |field: &str, text: Option<String>| text.map(|it| parse_rfc3339(field, &it)).transpose();
-    let after = params.cursor.map(|it| cursor::decode::<(i64, String)>(CURSOR, &it)).transpose()?;
-    if let Some((_, event_id)) = &after {
-        names::check("cursor", event_id, EVENT_ID_BYTES_MAX, false)?;
-    }
+    let after = cursor::decode_time_and_id(CURSOR, params.cursor.as_deref())?;
     Ok(EventQuery {
         since: time("since", params.since)?,
         until: time("until", params.until)?,

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::handlers::query_of;
 use crate::app::App;
 use crate::domain::Result;
-use crate::domain::names::{self, ThreadId};
+use crate::domain::names::ThreadId;
 use crate::domain::threads::retention::{
     Policy, Report, ReportCursor, ReportQuery, Rules, keep_last, seconds,
 };
@@ -26,7 +26,6 @@ use crate::http::request::problem::Problem;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "reports";
-const REPORT_ID_BYTES_MAX: u64 = 64;
 
 /// Put a retention policy
 ///
@@ -298,10 +297,7 @@ impl Input for OfThread {
 
 fn query(uri: &Uri) -> Result<ReportQuery, Problem> {
     let params: ReportsParams = query_of(uri)?;
-    let after = params.cursor.map(|it| cursor::decode::<(i64, String)>(CURSOR, &it)).transpose()?;
-    if let Some((_, report_id)) = &after {
-        names::check("cursor", report_id, REPORT_ID_BYTES_MAX, false)?;
-    }
+    let after = cursor::decode_time_and_id(CURSOR, params.cursor.as_deref())?;
     Ok(ReportQuery {
         thread_id: params.thread_id.map(ThreadId::new).transpose()?,
         limit: limit(Some(params.limit.unwrap_or(PAGE_DEFAULT)))?,

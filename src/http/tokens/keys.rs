@@ -192,10 +192,7 @@ impl Input for RevokeKey {
 
 fn query(uri: &Uri) -> Result<KeyQuery, Problem> {
     let params: KeyParams = query_of(uri)?;
-    let after = params.cursor.map(|it| cursor::decode::<(i64, String)>(CURSOR, &it)).transpose()?;
-    if let Some((_, key_id)) = &after {
-        names::check("cursor", key_id, KEY_ID_BYTES_MAX, false)?;
-    }
+    let after = cursor::decode_time_and_id(CURSOR, params.cursor.as_deref())?;
     Ok(KeyQuery {
         limit: limit(Some(params.limit.unwrap_or(PAGE_DEFAULT)))?,
         after: after.map(|(created_at, key_id)| KeyCursor { created_at, key_id }),

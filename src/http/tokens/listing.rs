@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::app::App;
-use crate::domain::names;
 use crate::domain::tenants::audit::EventCursor;
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::token::LiveToken;
@@ -19,7 +18,6 @@ use crate::http::threads::handlers::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "tokens";
-const EVENT_ID_BYTES_MAX: u64 = 64;
 
 /// List the tokens
 ///
@@ -36,10 +34,7 @@ const EVENT_ID_BYTES_MAX: u64 = 64;
 )]
 pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
     let params: TokenParams = query_of(&uri)?;
-    let after = params.cursor.map(|it| cursor::decode::<(i64, String)>(CURSOR, &it)).transpose()?;
-    if let Some((_, event_id)) = &after {
-        names::check("cursor", event_id, EVENT_ID_BYTES_MAX, false)?;
-    }
+    let after = cursor::decode_time_and_id(CURSOR, params.cursor.as_deref())?;
     let after = after.map(|(at, event_id)| EventCursor { at, event_id });
     let limit = limit(Some(params.limit.unwrap_or(PAGE_DEFAULT)))?;
     let (tokens, next) = app.tokens.list(&call.caller, limit, after).await?;
