@@ -54,6 +54,7 @@ use crate::domain::tenants::erasure::Erasures;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::refusals::Refusals;
 use crate::domain::threads::alias_lookup::AliasSweeper;
+use crate::domain::threads::changes::ThreadChanges;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
@@ -90,6 +91,7 @@ pub struct App {
     pub state_update_turns: Turns,
     pub namespace_settings: Arc<NamespaceSettings>,
     pub feeds: Arc<Feeds>,
+    pub thread_changes: Arc<ThreadChanges>,
     pub streams: Arc<OpenStreams>,
     pub tokens: Tokens,
     pub keys: Keys,
@@ -144,6 +146,7 @@ impl App {
         let item_commits = Arc::new(ItemCommit::start(of_noun(), &clock));
         let session_commits = Arc::new(SessionCommit::start(of_noun(), &clock));
         let feeds = Arc::new(Feeds::new(of_noun(), time(), item_commits.written()));
+        let thread_changes = Arc::new(ThreadChanges::new(of_noun(), time()));
         let quotas = Arc::new(Quotas::load(of_noun(), time(), rates).await?);
         let settings_of = NamespaceSettings::load(of_noun(), time());
         let namespace_settings = Arc::new(settings_of.await?);
@@ -160,6 +163,7 @@ impl App {
             tokio::spawn(Arc::clone(&quotas).run()),
             tokio::spawn(Arc::clone(&namespace_settings).run()),
             tokio::spawn(Arc::clone(&feeds).run()),
+            tokio::spawn(Arc::clone(&thread_changes).run()),
             tokio::spawn(walks.run()),
             tokio::spawn(Arc::clone(&refusals).run()),
             tokio::spawn(Arc::clone(&authenticator).poll()),
@@ -181,12 +185,7 @@ impl App {
         );
         let items = Arc::new(items.with_embeddings(embedder, indexer));
         Ok(Self {
-            checkpoints: Checkpoints::new(
-                of_noun(),
-                Arc::clone(&commits),
-                time(),
-                Arc::clone(&quotas),
-            ),
+            checkpoints: checkpoints(&storage, &commits, &clock, &quotas),
             threads,
             erasures: Erasures::new(of_noun(), time()),
             audit: Audit::new(of_noun()),
@@ -206,6 +205,7 @@ impl App {
             archives: archives(&storage, &clock, &quotas),
             namespace_settings,
             feeds,
+            thread_changes,
             quotas,
             refusals,
             policies: Policies::new(of_noun(), time(), wake),
@@ -285,6 +285,16 @@ fn threads(
     };
     let (clock, quotas) = (Arc::clone(clock), Arc::clone(quotas));
     (Threads::new(of_noun(), states, clock, quotas, settings.busy_for), upkeep)
+}
+
+fn checkpoints(
+    storage: &Arc<dyn Storage>,
+    commits: &Arc<GroupCommit>,
+    clock: &Arc<Clock>,
+    quotas: &Arc<Quotas>,
+) -> Checkpoints {
+    let storage = Arc::<dyn Storage>::clone(storage);
+    Checkpoints::new(storage, Arc::clone(commits), Arc::clone(clock), Arc::clone(quotas))
 }
 
 fn sessions(

@@ -249,6 +249,7 @@ impl Error {
             Self::Unavailable { .. }
                 | Self::Obstacle { .. }
                 | Self::DeadlineExceeded
+                | Self::NoRoom { .. }
                 | Self::CommitUnknown { .. }
         )
     }

@@ -74,6 +74,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Append), routes!(threads::details::update)).with(Idempotent))
         .routes(needs(Threads(Read), routes!(threads::details::search)))
         .routes(needs(Threads(Read), routes!(threads::details::count)))
+        .routes(needs(Threads(Read), routes!(threads::changes::follow)))
         .routes(needs(Threads(Read), routes!(threads::storage_use::get)))
         .routes(needs(Threads(Write), routes!(threads::handlers::delete)))
         .routes(needs(Threads(Append), routes!(threads::handlers::copy)).with(Idempotent))

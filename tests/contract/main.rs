@@ -113,6 +113,7 @@ mod sweeping;
 mod tables;
 mod task_paths;
 mod tenants;
+mod thread_changes;
 mod thread_details;
 mod thread_metadata;
 mod thread_searches;

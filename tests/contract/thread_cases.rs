@@ -9,6 +9,13 @@ contract! {
         a_parent_that_is_gone_is_not_known
         a_thread_that_is_not_there_has_no_generation
         a_page_ends_where_its_documents_are_large;
+    thread_changes:
+        changes_come_newest_first_and_deleted_threads_with_them
+        a_thread_whose_owner_somebody_changed_is_not_told
+        what_another_server_does_is_told_once
+        followers_hear_of_what_they_may_read_only
+        a_follower_of_threads_comes_back_where_it_was
+        a_change_that_is_seen_late_is_told_all_the_same;
     thread_details:
         a_created_thread_has_what_was_set_and_keeps_it
         an_update_merges_metadata_and_counts_versions

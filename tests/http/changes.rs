@@ -18,28 +18,32 @@ use crate::tokens::{Fleet, SECOND, text};
 const FEED: &str = "/v1/store/changes";
 
 /// A follower.
-struct Stream {
+pub struct Stream {
     body: BodyDataStream,
     unread: String,
 }
 
 /// `id`, `event`, `data`; empty where it has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Event {
-    id: String,
-    name: String,
-    data: String,
+pub struct Event {
+    pub id: String,
+    pub name: String,
+    pub data: String,
 }
 
 impl Event {
-    fn told(&self) -> (String, Value) {
+    pub fn told(&self) -> (String, Value) {
         (self.name.clone(), serde_json::from_str(&self.data).unwrap())
     }
 }
 
 impl Stream {
     async fn open(server: &Server, query: &str, headers: &[(&str, &str)]) -> Self {
-        let mut request = Request::builder().uri(format!("{FEED}{query}")).header("host", HOST);
+        Self::at(server, &format!("{FEED}{query}"), headers).await
+    }
+
+    pub async fn at(server: &Server, uri: &str, headers: &[(&str, &str)]) -> Self {
+        let mut request = Request::builder().uri(uri).header("host", HOST);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -51,7 +55,7 @@ impl Stream {
     }
 
     /// None: the stream has ended.
-    async fn next(&mut self) -> Option<Event> {
+    pub async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((event, rest)) = self.unread.split_once("\n\n") {
                 let mut read = Event::default();
@@ -72,7 +76,7 @@ impl Stream {
         }
     }
 
-    async fn change(&mut self) -> Value {
+    pub async fn change(&mut self) -> Value {
         let (name, data) = self.next().await.unwrap().told();
         assert_eq!(name, "change", "{data}");
         data

@@ -12,7 +12,7 @@ use crate::matrix_table::{HOLDER, OF_LARGE_VALUES, PUBLIC, Request, SIGNED};
 use crate::server::{Answer, DOCUMENT, JSON, MSGPACK};
 
 /// Events are for now, and a compressor would wait for more.
-const EVENTS: [&str; 2] = ["follow_changes", "agent_server_follow_events"];
+const EVENTS: [&str; 3] = ["follow_changes", "follow_threads", "agent_server_follow_events"];
 /// Have nothing to say; metrics are counted in the program alone.
 const EMPTY: [&str; 5] = [
     "agent_server_delete_item",

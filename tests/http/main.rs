@@ -87,6 +87,7 @@ mod state;
 mod store;
 mod store_vectors;
 mod subjects;
+mod thread_changes;
 mod thread_details;
 mod thread_status;
 mod threads;

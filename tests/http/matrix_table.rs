@@ -151,6 +151,8 @@ const ROWS: &[Row] = &[
     ),
     row("search_threads", |_, _| body(json!({})), answers([OK, OK, DENIED, DENIED, DENIED])),
     row("count_threads", |_, _| body(json!({})), answers([OK, OK, DENIED, DENIED, DENIED])),
+    // Each hears of what it may read, and of nothing else.
+    row("follow_threads", |_, _| query(""), READ),
     row("get_thread_storage", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row("delete_thread", |thread, _| of(thread), REMOVE),
     // The target is granted to none of the tokens that name one thread.

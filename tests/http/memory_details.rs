@@ -10,6 +10,7 @@ use threadkeep::domain::names::{CheckpointNs, ThreadId};
 use threadkeep::domain::threads::alias_lookup::{
     AliasPosition, AliasStorage, FoundName, UnaliasedThread,
 };
+use threadkeep::domain::threads::changes::{ThreadChange, ThreadChangeKind, ThreadChangeStorage};
 use threadkeep::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
 };
@@ -133,5 +134,32 @@ impl Memory {
             views.iter().any(|it| it.thread_id == thread_id.as_str() && it.ns == ns.as_str())
         };
         Ok(among.iter().filter(has).map(|it| it.as_str().to_owned()).collect())
+    }
+}
+
+/// Nothing is deleted here.
+#[async_trait]
+impl ThreadChangeStorage for Memory {
+    async fn list_changed_threads(
+        &self,
+        _: &str,
+        since: Micros,
+        limit: usize,
+    ) -> Result<Vec<ThreadChange>> {
+        let threads = self.threads.lock().unwrap();
+        let mut changed: Vec<ThreadChange> = threads
+            .iter()
+            .filter(|it| it.updated_at >= since)
+            .map(|it| ThreadChange {
+                thread_id: it.thread_id.clone(),
+                owner: it.owner.clone(),
+                generation: it.generation.clone(),
+                at: it.updated_at,
+                kind: ThreadChangeKind::Update(it.run),
+            })
+            .collect();
+        changed.sort_by_key(|it| -it.at);
+        changed.truncate(limit);
+        Ok(changed)
     }
 }

@@ -8,7 +8,7 @@ use threadkeep::domain::threads::thread::Thread;
 
 use crate::server::{JSON, Server};
 
-fn thread(id: &str, created_at: i64, updated_at: i64) -> Thread {
+pub fn thread(id: &str, created_at: i64, updated_at: i64) -> Thread {
     Thread {
         thread_id: id.into(),
         created_at,

@@ -1,7 +1,14 @@
 /** The native client, and the errors that everything in this package throws. LangGraph's part is `threadkeep/langgraph`. */
 
 export type { AuditEventText, AuditTextPage } from "./client/audit_text.js";
-export type { ChangesOptions, ItemChange, ItemChanges } from "./client/changes.js";
+export type {
+  ChangesOptions,
+  ItemChange,
+  ItemChanges,
+  ThreadChange,
+  ThreadChanges,
+  ThreadChangesOptions,
+} from "./client/changes.js";
 export type {
   Checkpoint,
   CheckpointPage,

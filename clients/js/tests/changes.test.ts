@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import {
   Client,
-  type ItemChange,
   NotGrantedError,
   PositionGoneError,
   ProtocolError,
@@ -72,8 +71,14 @@ function changesOf(options: object = {}) {
   return new Client({ url: "http://server", fetch }).store.changes(["n", "ü"], options);
 }
 
+function threadsOf(options: object = {}) {
+  return new Client({ url: "http://server", fetch }).threads.changes(options);
+}
+
 /** The next event, with the time that it takes passing at once. */
-async function next(changes: ReturnType<typeof changesOf>): Promise<ItemChange | undefined> {
+async function next<Change>(
+  changes: AsyncIterator<Change, undefined>,
+): Promise<Change | undefined> {
   const outcome = changes.next().then(
     ({ value }) => ({ value }),
     (error: unknown) => ({ error }),
@@ -208,4 +213,40 @@ it("a connection that fails for good is thrown at once", async () => {
   const changes = new Client({ url: "http://server", fetch: failing }).store.changes();
   await expect(next(changes)).rejects.toBeInstanceOf(TransportError);
   expect(asked).toHaveLength(1);
+});
+
+it("threads that change are told with their status, and kinds of later servers are passed over", async () => {
+  const update = { thread_id: "t ü", generation: "g", kind: "update" };
+  const at = { updated_at: "2026-01-31T12:00:00.000001Z" };
+  fates = [
+    {
+      pieces: [
+        event("p1", "ready"),
+        event("p2", "change", { ...update, ...at }),
+        event("p3", "change", { ...update, ...at, kind: "another" }),
+        event("p4", "change", { ...update, ...at, status: "interrupted" }),
+        event("p5", "change", { ...update, ...at, kind: "delete" }),
+      ],
+    },
+    { problem: [410, "position_gone"] },
+    { pieces: [event("p6", "ready")], ...silent },
+  ];
+  const changes = threadsOf({ ids: ["t ü", "u"], prefix: "t", after: "p0" });
+  const told = [];
+  for (let n = 0; n < 6; n += 1) told.push(await next(changes));
+  const change = { type: "change", threadId: "t ü", generation: "g", kind: "update" };
+  const updatedAt = new Date("2026-01-31T12:00:00.000Z");
+  expect(told).toEqual([
+    { type: "ready", position: "p1" },
+    { ...change, position: "p2", updatedAt, status: undefined },
+    { ...change, position: "p4", updatedAt, status: "interrupted" },
+    { ...change, position: "p5", updatedAt, kind: "delete", status: undefined },
+    { type: "resync", position: undefined },
+    { type: "ready", position: "p6" },
+  ]);
+  expect(asked.map((it) => it.pathname + it.search)).toEqual([
+    "/v1/threads/changes?id=t+%C3%BC&id=u&prefix=t&after=p0",
+    "/v1/threads/changes?id=t+%C3%BC&id=u&prefix=t&after=p5",
+    "/v1/threads/changes?id=t+%C3%BC&id=u&prefix=t",
+  ]);
 });

@@ -23,6 +23,7 @@ os.environ.setdefault("THREADKEEP_BIN", str(ROOT / "target" / "release" / "threa
 import agents  # noqa: E402
 import calls  # noqa: E402
 import file_calls  # noqa: E402
+import followed  # noqa: E402
 import growth  # noqa: E402
 import large_states  # noqa: E402
 import snapshot_calls  # noqa: E402
@@ -81,6 +82,9 @@ def parts(options: argparse.Namespace) -> dict[str, Callable[[Field], Awaitable[
         "calls": lambda field: calls.calls(
             field, rounds=options.rounds, number=options.calls, tasks=options.tasks
         ),
+        "followed": lambda field: followed.puts(
+            field, rounds=options.rounds, number=options.calls, tasks=options.tasks
+        ),
         "blocking": blocking,
         "store": items,
         "vectors": by_meaning,
@@ -109,8 +113,8 @@ def arguments() -> argparse.Namespace:
         "--only",
         nargs="+",
         metavar="PART",
-        help="snapshots calls blocking store vectors files threads wire turns long javascript chat"
-        " large states",
+        help="snapshots calls followed blocking store vectors files threads wire turns long"
+        " javascript chat large states",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--rounds", type=int, help="rounds per side, in turns (7)")

@@ -2,6 +2,7 @@
 
 pub mod alias;
 pub mod alias_lookup;
+pub mod changes;
 pub mod details;
 pub mod details_filter;
 pub mod graphs;

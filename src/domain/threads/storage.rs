@@ -6,6 +6,7 @@
 use async_trait::async_trait;
 
 use super::alias_lookup::AliasStorage;
+use super::changes::ThreadChangeStorage;
 use super::details::ThreadDetailsStorage;
 use super::retention::{PruneRequest, Pruned};
 use super::retention_storage::RetentionStorage;
@@ -53,7 +54,12 @@ impl CopyThread {
 
 #[async_trait]
 pub trait ThreadStorage:
-    ThreadDetailsStorage + RunStateStorage + AliasStorage + RetentionStorage + TtlStorage
+    ThreadDetailsStorage
+    + RunStateStorage
+    + AliasStorage
+    + RetentionStorage
+    + TtlStorage
+    + ThreadChangeStorage
 {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 

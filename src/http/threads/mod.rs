@@ -1,5 +1,6 @@
 //! Serves the calls on threads: their list, copies, leases, retention and use of storage.
 
+pub mod changes;
 pub mod details;
 pub mod forks;
 pub mod handlers;

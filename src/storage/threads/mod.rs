@@ -1,6 +1,7 @@
 //! Stores threads: their listing, copies, leases, retention and size.
 
 mod aliases;
+mod changes;
 mod derived_details;
 mod derived_rows;
 pub mod details;

@@ -28,8 +28,12 @@ export class Stage {
     return new Stage(server, await Browser.open());
   }
 
-  /** A new page at an address of the console. `errors` are those of its console. */
-  async page(address = "#/", size = { width: 1_280, height: 900 }) {
+  /** A new page at an address of the console; `before` it is loaded. `errors` are those of its console. */
+  async page(
+    address = "#/",
+    size = { width: 1_280, height: 900 },
+    before: (page: Page) => Promise<void> | void = () => {},
+  ) {
     const opened = await this.browser.page();
     const { page } = opened;
     await page.setViewportSize(size);
@@ -45,6 +49,7 @@ export class Stage {
       const url = request.url();
       if (!url.startsWith(origin) && !url.startsWith("blob:")) this.elsewhere.push(url);
     });
+    await before(page);
     await page.goto(this.url + address);
     return opened;
   }

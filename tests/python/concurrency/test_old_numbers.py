@@ -271,6 +271,7 @@ HARMLESS = {
     ("before", "agent_server_list_states"): "ids of checkpoints are the client's",
     ("if_exists", "agent_server_create_thread"): "is no number",
     ("since", "list_audit_events"): "a time",
+    ("after", "follow_threads"): "a time; what comes back is a thread that has changed",
     ("after", "follow_changes"): "names its log: 410 in another one; what comes back is a change",
     ("after_seq", "load_entries"): "a place to read from; streams that come back have new numbers",
     ("version", "get_drive_url"): "names a version to read",

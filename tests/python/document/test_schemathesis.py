@@ -19,7 +19,7 @@ NOT_PROMISED = "positive_data_acceptance"
 # What only another document names is no mistake of this one.
 METHODS_OF_OTHERS = "unsupported_method,allow_header_conformance"
 # They go on for as long as the caller listens, which schemathesis would do forever.
-ENDLESS = ("follow_changes", "agent_server_follow_events")
+ENDLESS = ("follow_changes", "follow_threads", "agent_server_follow_events")
 IN_JSON, IN_MSGPACK, OF_AGENTRAIL = (
     "/openapi.json",
     "/openapi-msgpack.json",

@@ -36,6 +36,7 @@ export const PERMISSIONS = {
   export_tenant: "tenant:read",
   find_documents: "sessions:read",
   follow_changes: "namespaces:read",
+  follow_threads: "threads:read",
   fork_thread: "threads:write",
   get_archive: "snapshots:read",
   get_channel_history: "threads:read",

@@ -18,6 +18,7 @@ import {
 import { Failure, Loading } from "../parts/states.js";
 import { clearToasts } from "../parts/toasts.js";
 import { nameOf } from "./credentials.js";
+import { FeedContext, useThreadFeed } from "./followed.js";
 import { ExpirySheet, LoginPage } from "./login.js";
 import { Shell } from "./shell.js";
 
@@ -41,14 +42,17 @@ function Gate({ credential }: { credential: Credential | undefined }) {
   // Another credential has another one of these.
   useEffect(() => clearToasts, []);
   const api = useMemo(() => (data ? { client, identity: data } : undefined), [client, data]);
+  const feed = useThreadFeed(api, useQueryClient());
   useEffect(() => {
     if (data && credential) nameCredential(credential.id, nameOf(data));
   }, [data, credential]);
   if (api) {
     return (
       <ApiContext value={api}>
-        <Shell />
-        <Refusal credential={credential} identity={api.identity} />
+        <FeedContext value={feed}>
+          <Shell />
+          <Refusal credential={credential} identity={api.identity} />
+        </FeedContext>
       </ApiContext>
     );
   }

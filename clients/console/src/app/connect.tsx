@@ -8,6 +8,7 @@ import { pythonLiteral, scriptLiteral, shellWord } from "../content/literals.js"
 import { CodeTabs, type Samples } from "../parts/code.js";
 import { Link } from "../parts/link.js";
 import { Marked } from "../parts/marked.js";
+import { useIsFollowed } from "./followed.js";
 
 const WAITING_MS = 3_000;
 
@@ -37,12 +38,13 @@ export default function ConnectPage() {
 
 function FirstThread() {
   const { client, identity } = useApi();
+  const isFollowed = useIsFollowed();
   const { data } = useQuery({
     enabled: mayList(identity, "threads"),
-    queryKey: ["first thread"],
+    queryKey: ["threads", "first"],
     queryFn: ({ signal }) =>
       client.threads.search({ limit: 1, sort: "created", order: "desc", signal }),
-    refetchInterval: WAITING_MS,
+    refetchInterval: isFollowed ? false : WAITING_MS,
   });
   const newest = data?.threads[0];
   return (

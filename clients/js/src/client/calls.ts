@@ -114,7 +114,11 @@ export class Calls {
   }
 
   /** Server-sent events behind a position. Nothing is sent before the first is asked for. */
-  events(path: "/v1/store/changes", query: Pairs, position: string | undefined): EventStream {
+  events(
+    path: "/v1/store/changes" | "/v1/threads/changes",
+    query: Pairs,
+    position: string | undefined,
+  ): EventStream {
     return this.#connection.events((after) => {
       return path + pairsText(after === undefined ? query : [...query, ["after", after]]);
     }, position);

@@ -7,6 +7,7 @@ import { exact, exactText, wellFormed } from "../wire/packing.js";
 import type { Body, Query, Schemas } from "../wire/schemas.js";
 import { timeText } from "../wire/times.js";
 import type { Calls } from "./calls.js";
+import { ThreadChanges, type ThreadChangesOptions } from "./changes.js";
 import {
   type CreatedThread,
   createdThread,
@@ -229,6 +230,14 @@ export class Threads {
     const { fence, generation } = options;
     const body = { thread_id: threadIdOf(threadId), fence, generation };
     await this.#calls.with(options).write("/v1/threads/delete", body);
+  }
+
+  /** Follow the threads that change, for `for await`. Sends nothing before the first event is asked for. */
+  changes(options: ThreadChangesOptions = {}): ThreadChanges {
+    const { ids = [], prefix, after } = options;
+    const query = ids.map((id): [string, string] => ["id", threadIdOf(id)]);
+    if (prefix !== undefined) query.push(["prefix", wellFormed(prefix, "prefix")]);
+    return new ThreadChanges(this.#calls.with(options).events("/v1/threads/changes", query, after));
   }
 
   /**

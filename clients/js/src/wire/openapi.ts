@@ -9192,8 +9192,8 @@ export interface operations {
             query?: {
                 /**
                  * @description Only these: `key_created`, `key_revoked`, `token_minted`, `token_revoked`, `secrets_rotated`, `policy_put`,
-                 *     `policy_deleted`, `quota_set`, `role_created`, `role_dropped`, `subject_erased`, `snapshot_restored`,
-                 *     `snapshot_deleted`, `thread_rewound`, `lease_broken`, `exported`, `imported`, `refused`.
+                 *     `policy_deleted`, `namespace_setting_put`, `namespace_setting_deleted`, `quota_set`, `role_created`, `role_dropped`,
+                 *     `subject_erased`, `snapshot_restored`, `snapshot_deleted`, `thread_rewound`, `lease_broken`, `exported`, `imported`, `refused`.
                  */
                 act?: string;
                 cursor?: string;

@@ -5,6 +5,7 @@ import { useRef } from "react";
 import type { SearchThreadsOptions, Thread } from "threadkeep";
 import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
+import { useIsFollowed } from "../../app/followed.js";
 import { Backoff, LIST_MS, listInterval } from "../../app/live.js";
 import { type Heads, readCut } from "../../content/cut.js";
 
@@ -16,6 +17,7 @@ export type ThreadsFilter = Pick<SearchThreadsOptions, "status" | "q" | "sort" |
 
 export function useThreads(filter: ThreadsFilter) {
   const { client, identity } = useApi();
+  const isFollowed = useIsFollowed();
   return useInfiniteQuery({
     queryKey: ["threads", filter],
     enabled: mayList(identity, "threads"),
@@ -29,7 +31,10 @@ export function useThreads(filter: ThreadsFilter) {
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: listInterval,
+    refetchInterval: (query) => {
+      const threads = query.state.data?.pages.flatMap((page) => page.threads) ?? [];
+      return isFollowed && !threads.some(isBusy) ? false : listInterval(query);
+    },
     placeholderData: keepPreviousData,
   });
 }
@@ -37,17 +42,24 @@ export function useThreads(filter: ThreadsFilter) {
 /** How many threads meet a filter; undefined while it is not known, or may not be. */
 export function useThreadCount(filter: Pick<ThreadsFilter, "status" | "q">) {
   const { client, identity } = useApi();
+  const isFollowed = useIsFollowed();
   return useQuery({
     queryKey: ["threads", "count", filter],
     enabled: mayList(identity, "threads"),
     queryFn: ({ signal }) => client.threads.count({ ...filter, signal }),
-    refetchInterval: LIST_MS,
+    refetchInterval: isFollowed && filter.status !== "busy" ? false : LIST_MS,
   }).data;
 }
 
-/** A thread; asked for often while it changes. */
+/** Time alone ends this status: nothing tells that the process of a run has died. */
+function isBusy({ status }: Thread): boolean {
+  return status === "busy";
+}
+
+/** A thread; asked for often while it changes, where nothing tells of it. */
 export function useThread(threadId: string) {
   const { client } = useApi();
+  const isFollowed = useIsFollowed();
   const backoff = useRef(new Backoff());
   return useQuery({
     queryKey: ["thread", threadId],
@@ -56,7 +68,10 @@ export function useThread(threadId: string) {
       backoff.current.note(thread ? versionOf(thread) : "");
       return thread;
     },
-    refetchInterval: () => backoff.current.ms,
+    refetchInterval: ({ state: { data } }) => {
+      if (!isFollowed) return backoff.current.ms;
+      return data && isBusy(data) ? LIST_MS : false;
+    },
   });
 }
 

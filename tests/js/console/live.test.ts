@@ -1,0 +1,135 @@
+/** The console follows the threads: one stream for all tabs, nothing asked while nothing changes, and asking where it cannot follow. */
+
+import type { Page, Response } from "playwright-core";
+import { Client } from "threadkeep";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { waitUntil } from "../support/waiting.js";
+import { Stage } from "./stage.js";
+
+const FEED = "/v1/threads/changes";
+/** In this time a page that does not follow asks. */
+const ASKING_MS = 20_000;
+/** First readings, and the one after the stream has opened, have ended. */
+const SETTLING_MS = 5_000;
+const TABS = 8;
+let stage: Stage;
+let client: Client;
+
+beforeAll(async () => {
+  stage = await Stage.open();
+  client = new Client({ url: stage.server.url });
+  await client.threads.create({ threadId: "trip", title: "First title" });
+});
+
+afterEach(() => stage.closePages());
+
+afterAll(() => stage.close());
+
+/** How many event streams the server holds open. */
+async function openStreams(): Promise<number> {
+  const metrics = await fetch(`${stage.server.url}/metrics`);
+  const line = /^threadkeep_event_streams (\d+)$/m.exec(await metrics.text());
+  return Number(line?.[1] ?? 0);
+}
+
+/** The paths of the calls that a page sends from now on. */
+function callsOf(page: Page): string[] {
+  const calls: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.includes("/v1/")) calls.push(pathname);
+  });
+  return calls;
+}
+
+/** A page that follows the threads, and the calls that it sends. */
+async function followed(address: string) {
+  let calls: string[] = [];
+  let opening: Promise<Response> | undefined;
+  const opened = await stage.page(address, undefined, (page) => {
+    calls = callsOf(page);
+    opening = page.waitForResponse((answer) => answer.url().endsWith(FEED));
+  });
+  expect((await opening)?.status()).toBe(200);
+  return { ...opened, calls };
+}
+
+async function rename(title: string): Promise<void> {
+  await client.threads.update("trip", { title });
+}
+
+it("shows what changes, and asks nothing while nothing does", async () => {
+  const inbox = await followed("#/inbox");
+  const list = await stage.page("#/threads");
+  const thread = await stage.page("#/threads/trip");
+  const others = [list, thread].map((opened) => ({ ...opened, calls: callsOf(opened.page) }));
+  const tabs = [inbox, ...others];
+  for (const { page } of tabs) await page.getByRole("heading", { level: 1 }).first().waitFor();
+  await new Promise((resolve) => setTimeout(resolve, SETTLING_MS));
+  for (const { calls } of tabs) calls.length = 0;
+  await new Promise((resolve) => setTimeout(resolve, ASKING_MS));
+  for (const { calls } of tabs) expect(calls).toEqual([]);
+  await rename("Seen by the feed");
+  for (const { page, calls } of others) {
+    await page.getByText("Seen by the feed").first().waitFor();
+    expect(calls.length).toBeGreaterThan(0);
+  }
+  for (const opened of tabs) await stage.expectQuiet(opened);
+});
+
+it("many tabs share one stream, and another tab takes it over", async () => {
+  const pages = [];
+  for (let at = 0; at < TABS; at += 1) pages.push(await stage.page("#/threads"));
+  await waitUntil(async () => (await openStreams()) === 1, "one open stream");
+  await rename("Seen by all");
+  for (const { page } of pages) await page.getByText("Seen by all").first().waitFor();
+  expect(await openStreams()).toBe(1);
+  await pages[0]?.page.close();
+  await rename("Seen by the others");
+  for (const { page } of pages.slice(1)) {
+    await page.getByText("Seen by the others").first().waitFor();
+  }
+  await waitUntil(async () => (await openStreams()) === 1, "one open stream again");
+});
+
+it("a hidden tab stops after a minute, and reads anew when it is shown again", async () => {
+  const opened = await stage.page("#/threads", undefined, (page) => page.clock.install());
+  const { page } = opened;
+  await waitUntil(async () => (await openStreams()) === 1, "an open stream");
+  await show(page, "hidden");
+  await page.clock.fastForward(61_000);
+  await waitUntil(async () => (await openStreams()) === 0, "the end of the stream");
+  await rename("Changed while nobody looked");
+  await show(page, "visible");
+  await page.getByText("Changed while nobody looked").waitFor();
+  await waitUntil(async () => (await openStreams()) === 1, "an open stream");
+  await stage.expectQuiet(opened);
+});
+
+it("asks from time to time where the stream cannot be opened", async () => {
+  let calls: string[] = [];
+  const { page } = await stage.page("#/threads/trip", undefined, async (made) => {
+    calls = callsOf(made);
+    await made.route(`**${FEED}*`, (route) => route.abort());
+  });
+  await page.locator("h1").first().waitFor();
+  await rename("Seen by asking");
+  await page.getByText("Seen by asking").first().waitFor();
+  expect(calls.filter((path) => path === "/v1/threads/get").length).toBeGreaterThan(1);
+});
+
+it("goes on after the server was killed", async () => {
+  const { page } = await followed("#/threads");
+  await stage.server.stop("SIGKILL");
+  await stage.server.start();
+  await client.threads.create({ threadId: "after the restart" });
+  await page.getByText("after the restart").first().waitFor();
+});
+
+/** As if a person had gone to another tab. */
+async function show(page: Page, state: "visible" | "hidden"): Promise<void> {
+  await page.evaluate((value) => {
+    Object.defineProperty(document, "visibilityState", { value, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, state);
+}
