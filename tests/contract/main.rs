@@ -67,6 +67,7 @@ mod large_files;
 mod large_reads;
 mod lean;
 mod leases;
+mod list_times;
 mod listing;
 mod listing_grants;
 mod long_work;

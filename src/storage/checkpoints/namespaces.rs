@@ -33,7 +33,7 @@ pub async fn list_checkpoint_namespaces(
     binds.extend(thread.owner.map(Into::into));
     let owned = if thread.owner.is_some() { " and t.owner = $4" } else { "" };
     let statement = engine.dialect().fill(&NAMESPACES.replace("{owned}", owned));
-    let rows = engine.read_rows(thread.tenant, &statement, &binds).await?;
+    let rows = engine.search_rows(thread.tenant, &statement, &binds).await?;
     if let Some(row) = rows.first() {
         let key = (row.integer(1)?, row.integer(2)?);
         OwnerRow::thread(thread.thread_id, key, row.optional_text(3)?)

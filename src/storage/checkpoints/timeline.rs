@@ -194,14 +194,14 @@ impl Thread<'_> {
         let text = ROWS.replace("{checkpoint}", &join).replace("{writes}", WRITES);
         let list = json!(wanted).to_string();
         let binds = [list.as_str().into(), self.tenant.into(), self.key.into()];
-        let rows = self.engine.read_rows(self.tenant, &dialect.fill(&text), &binds).await?;
+        let rows = self.engine.search_rows(self.tenant, &dialect.fill(&text), &binds).await?;
         rows.iter().map(row).collect()
     }
 
     async fn namespaces(&self) -> Result<Vec<TimelineNamespace>> {
         let max = i64::try_from(LIMITS.list_rows_max).unwrap_or(i64::MAX);
         let binds = [self.tenant.into(), self.key.into(), max.into()];
-        let rows = self.engine.read_rows(self.tenant, NAMESPACES, &binds).await?;
+        let rows = self.engine.search_rows(self.tenant, NAMESPACES, &binds).await?;
         let (mut namespaces, mut bytes) = (Vec::with_capacity(rows.len()), 0);
         for row in &rows {
             let (ns, newest) = (row.text(0)?.to_owned(), row.text(2)?.to_owned());

@@ -210,6 +210,9 @@ pub trait Accessible: Send + Sync {
         self.begin_read().await
     }
 
+    /// As [`Self::begin_read_for`], for what may go through many rows: it ends with `ReadTooLong` when its time is over.
+    async fn begin_search_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>>;
+
     /// As [`Self::begin_read`], for keys and readiness: never waits for reads of data.
     async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>>;
 
@@ -254,6 +257,19 @@ pub trait Accessible: Send + Sync {
         binds: &[SqlValue],
     ) -> Result<Vec<SqlRow>> {
         let mut access = self.begin_read_for(tenant).await?;
+        let rows = access.rows(statement, binds).await?;
+        access.end().await?;
+        Ok(rows)
+    }
+
+    /// Runs one statement that reads, as [`Self::begin_search_for`]. One round trip where the engine can.
+    async fn search_rows(
+        &self,
+        tenant: &str,
+        statement: &str,
+        binds: &[SqlValue],
+    ) -> Result<Vec<SqlRow>> {
+        let mut access = self.begin_search_for(tenant).await?;
         let rows = access.rows(statement, binds).await?;
         access.end().await?;
         Ok(rows)

@@ -111,6 +111,10 @@ impl Accessible for PostgresStorage {
         begin_on(self.pool.get_for(tenant).await?, BEGIN_READ).await
     }
 
+    async fn begin_search_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        begin_on(self.searches.get(tenant).await?, BEGIN_READ).await
+    }
+
     async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>> {
         begin_access(&self.first, BEGIN_READ).await
     }
@@ -134,6 +138,16 @@ impl Accessible for PostgresStorage {
         binds: &[SqlValue],
     ) -> Result<Vec<SqlRow>> {
         run_alone(&self.pool, tenant, (statement, binds), &UNREADABLE).await
+    }
+
+    async fn search_rows(
+        &self,
+        tenant: &str,
+        statement: &str,
+        binds: &[SqlValue],
+    ) -> Result<Vec<SqlRow>> {
+        let mut connection = self.searches.get(tenant).await?;
+        fetch(&mut connection, statement, binds, &UNREADABLE).await
     }
 
     async fn write_rows(

@@ -117,7 +117,7 @@ pub async fn find_documents<T: SessionEngine>(
         "select s.key, s.session_no, s.scope_id, {LOG_COLUMNS}, s.owner, s.mac from sessions s {log}
          where {within} order by s.key limit ${limit}"
     );
-    let mut access = engine.begin_read_for(&caller.tenant).await?;
+    let mut access = engine.begin_search_for(&caller.tenant).await?;
     let found = access.rows(&dialect.fill(&text), &binds).await?;
     let mut bytes = 0;
     let mut wanted = Rows::default();

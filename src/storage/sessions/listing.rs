@@ -55,7 +55,7 @@ pub async fn streams<T: SessionEngine>(
          where {SESSION_CONDITION} order by l.name"
     );
     let found = engine
-        .read_rows(&caller.tenant, &text, &session_binds(caller, session, Action::Read))
+        .search_rows(&caller.tenant, &text, &session_binds(caller, session, Action::Read))
         .await?;
     check_first(engine, (caller, session), (&found, 3)).await?;
     let stream = |row: &SqlRow| {
@@ -78,7 +78,7 @@ pub async fn documents<T: SessionEngine>(
     let mut binds = session_binds(caller, session, Action::Read);
     let length = i64::try_from(name_prefix.len()).unwrap_or(i64::MAX);
     binds.extend([SqlValue::from(length), name_prefix.as_bytes().into()]);
-    let found = engine.read_rows(&caller.tenant, &text, &binds).await?;
+    let found = engine.search_rows(&caller.tenant, &text, &binds).await?;
     check_first(engine, (caller, session), (&found, 4)).await?;
     let document = |row: &SqlRow| {
         Ok(Document {
@@ -103,7 +103,7 @@ pub async fn counters<T: SessionEngine>(
          where {SESSION_CONDITION}"
     );
     let found = engine
-        .read_rows(&caller.tenant, &text, &session_binds(caller, session, Action::Read))
+        .search_rows(&caller.tenant, &text, &session_binds(caller, session, Action::Read))
         .await?;
     check_first(engine, (caller, session), (&found, 2)).await?;
     let mut values = vec![0; names.len()];
@@ -133,7 +133,7 @@ pub async fn heads<T: SessionEngine>(
     let text = format!(
         "select s.key, l.head, {OWNED} from sessions s {log} where {within} order by s.key limit ${limit}"
     );
-    let found = engine.read_rows(&caller.tenant, &engine.dialect().fill(&text), &binds).await?;
+    let found = engine.search_rows(&caller.tenant, &engine.dialect().fill(&text), &binds).await?;
     let secret = engine.session_secret(&caller.tenant).await?;
     let head = |row: &SqlRow| {
         check_row((kind, row.bytes(0)?), (row, [2, 3, 4, 5]), &secret)?;
@@ -174,7 +174,7 @@ pub async fn list<T: SessionEngine>(
         "select {COLUMNS}, {time}, {OWNED} from sessions s {join} where {within}
          order by {time} desc, s.key limit {limit}"
     );
-    let found = engine.read_rows(&caller.tenant, &engine.dialect().fill(&text), &binds).await?;
+    let found = engine.search_rows(&caller.tenant, &engine.dialect().fill(&text), &binds).await?;
     found.iter().map(|row| read(&secret, &query.kind, row)).collect()
 }
 

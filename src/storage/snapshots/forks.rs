@@ -234,7 +234,7 @@ pub async fn count<T: SnapshotEngine>(
         owner.unwrap_or_default().into(),
         i64::from(owner.is_some()).into(),
     ];
-    let rows = engine.read_rows(&caller.tenant, &text, &binds).await?;
+    let rows = engine.search_rows(&caller.tenant, &text, &binds).await?;
     rows[0].integer(0)
 }
 

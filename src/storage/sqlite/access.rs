@@ -120,6 +120,10 @@ impl Accessible for SqliteStorage {
         Ok(Box::new(self.connections.begin_read_for(tenant).await?))
     }
 
+    async fn begin_search_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
+        Ok(Box::new(self.connections.begin_search(tenant).await?))
+    }
+
     async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>> {
         Ok(Box::new(self.connections.begin_first_read().await?))
     }

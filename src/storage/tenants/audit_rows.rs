@@ -112,7 +112,7 @@ impl<T: Accessible> AuditStorage for T {
             after.map_or("", |it| it.event_id.as_str()).into(),
             i64::try_from(query.limit).unwrap_or(i64::MAX).into(),
         ];
-        let rows = self.read_rows(tenant, LIST, &cells).await?;
+        let rows = self.search_rows(tenant, LIST, &cells).await?;
         rows.iter().map(event).collect()
     }
 

@@ -112,7 +112,7 @@ impl<T: RetentionEngine + Living> RetentionStorage for T {
             is_owned,
             owner,
         ];
-        let found = self.read_rows(&caller.tenant, rows::LIST_REPORTS, &binds).await?;
+        let found = self.search_rows(&caller.tenant, rows::LIST_REPORTS, &binds).await?;
         found.iter().map(rows::read_report).collect()
     }
 

@@ -90,7 +90,7 @@ pub async fn storage_use(
     thread: OwnedThread<'_>,
     secret: &TenantSecret,
 ) -> Result<Option<StorageUse>> {
-    let mut access = engine.begin_read().await?;
+    let mut access = engine.begin_search_for(thread.tenant).await?;
     let found = add_up(access.as_mut(), engine.dialect(), thread, secret).await;
     access.end().await?;
     found
