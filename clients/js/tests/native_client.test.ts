@@ -1,7 +1,7 @@
 /** The groups of the native client on a fake server: requests, lost replies, and answers of another form. */
 
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import { Client, ProtocolError } from "../src/index.js";
+import { Client, NotFoundError, ProtocolError } from "../src/index.js";
 import { hexOfName, nameOf } from "../src/wire/digest.js";
 import { FakeServer } from "./fake_server.js";
 
@@ -290,6 +290,16 @@ describe("threads and the server", () => {
     await expect(client.threads.update("a", { metadataText: "[1]" })).rejects.toMatchObject({
       field: "metadataText",
     });
+  });
+
+  it("metrics are the text of the server, and their absence has a type", async () => {
+    const body = "# TYPE threadkeep_stale_threads gauge\nthreadkeep_stale_threads 0\n";
+    server.faults = [{ raw: { type: "text/plain; version=0.0.4", body } }];
+    expect(await client.metrics()).toBe(body);
+    expect(queries()).toEqual(["/metrics"]);
+    expect(server.seen[0]?.headers.get("accept")).toBe("*/*");
+    server.faults = [{ status: 404, code: "not_found" }];
+    await expect(client.metrics()).rejects.toBeInstanceOf(NotFoundError);
   });
 
   it("a server that is not ready yet is asked again", async () => {

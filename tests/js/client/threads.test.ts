@@ -153,6 +153,9 @@ describe.each(ENGINES)("on %s", (engine) => {
       ...{ name: "threadkeep", keyless: false, engine, startedAt: expect.any(Date) },
       features: { console: true, agent_server: true, redis: false },
     });
+    expect(await client.metrics()).toMatch(
+      /^threadkeep_http_request_seconds_count\{.*route="\/v1\/info".*\} \d+$/m,
+    );
     const nobody = new Client(`http://127.0.0.1:${await freePort()}`);
     await expect(nobody.ready({ timeoutMs: 50 })).rejects.toBeInstanceOf(TransportError);
     await expect(nobody.health({ timeoutMs: 50 })).rejects.toBeInstanceOf(TransportError);

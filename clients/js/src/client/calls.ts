@@ -129,6 +129,11 @@ export class Calls {
     return this.#connection.url;
   }
 
+  /** A text of another form than the answers of the API. */
+  async getText(path: "/metrics"): Promise<string> {
+    return textOf((await this.#connection.answer(bytesAt(path, []))).body);
+  }
+
   /** Bytes as they are. `query` may name a parameter several times. */
   async getBytes(path: "/v1/files/content", query: Pairs): Promise<Uint8Array> {
     return (await this.#connection.answer(bytesAt(path, query))).body;

@@ -305,6 +305,14 @@ export class Client {
     return serverInfo(await this.#calls.get("/v1/info", {}));
   }
 
+  /**
+   * The counts of the server in the text format of Prometheus, for all tenants together. NotFoundError where the server shows them on a
+   * listener of its own. For keys and tokens that read the whole tenant.
+   */
+  async metrics(options: CallOptions = {}): Promise<string> {
+    return await this.#calls.with(options).getText("/metrics");
+  }
+
   /** Returns when the server answers that it lives, else throws. It says nothing about the storage. Not for pages of other origins. */
   async health(options: CallOptions = {}): Promise<void> {
     await this.#calls.with(options).probe("/healthz");
