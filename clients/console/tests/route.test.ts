@@ -40,6 +40,7 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     { page: "connect" },
     { page: "inbox" },
     { page: "usage" },
+    { page: "health" },
   ),
   fc.record({
     page: fc.constant("threads" as const),
@@ -165,6 +166,7 @@ it("a value that a parameter cannot have is left out", () => {
   expect(routeOf("#/audit?act=constructor&since=yesterday&until=2026-99-31T12:00:00Z")).toEqual({
     page: "audit",
   });
+  expect(routeOf("#/health/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/audit/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/nowhere")).toMatchObject({ page: "missing" });
 });

@@ -41,6 +41,7 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   ["Audit", "#/audit", "1 event to download"],
   ["no event", "#/audit?act=role_created", "No event meets the filter"],
   ["Usage", "#/usage", "no limit"],
+  ["Health", "#/health", "no credential"],
   ["Connect", "#/connect", "create_deep_agent"],
   ["not a page", "#/nowhere", "There is no page at this address"],
 ];

@@ -55,7 +55,7 @@ const SCREENS = [
   `#/snapshots/${encodeURIComponent("ann/monday")}`,
 ];
 /** For credentials that read the whole tenant. */
-const OF_TENANT = ["#/access", "#/access?show=tokens", "#/audit", "#/usage"];
+const OF_TENANT = [...["#/access", "#/access?show=tokens", "#/audit", "#/usage", "#/health"]];
 const SECTIONS = ["#/", "#/threads", "#/inbox", "#/store", "#/files", "#/sessions", "#/connect"];
 
 beforeAll(async () => {

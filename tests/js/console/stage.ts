@@ -23,8 +23,9 @@ export class Stage {
     this.url = `${server.url}/console/`;
   }
 
-  static async open(): Promise<Stage> {
-    const server = await new Server().start();
+  /** `options`: more arguments of the server. */
+  static async open(options: string[] = []): Promise<Stage> {
+    const server = await new Server(undefined, options).start();
     return new Stage(server, await Browser.open());
   }
 

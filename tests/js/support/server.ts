@@ -57,7 +57,7 @@ export class Server {
     });
     const url = await waitUntil(() => {
       this.#checkAlive(log);
-      return /^listening on (\S+)\n/.exec(readFileSync(out, "utf8"))?.[1];
+      return /^listening on (\S+)\n/m.exec(readFileSync(out, "utf8"))?.[1];
     }, "the line that says where the server listens");
     this.#listen = url.replace("http://", "");
     await waitUntil(async () => {

@@ -10,6 +10,8 @@ export interface ApiCall {
   path: string;
   query?: Record<string, string | readonly string[] | undefined>;
   body?: unknown;
+  /** The answer is a text, not JSON. */
+  isText?: boolean;
 }
 
 /** The same call with the clients. Without `python`, the Python sample calls the HTTP API, because the client has no such method yet. */
@@ -46,8 +48,9 @@ function pythonClient(expression: string, server: string): string {
 function pythonRequest(call: ApiCall, server: string): string {
   const data =
     call.body === undefined ? [] : [`    data=json.dumps(${pythonLiteral(call.body)}).encode(),`];
+  const answer = "urllib.request.urlopen(request)";
   return [
-    "import json",
+    ...(call.isText ? [] : ["import json"]),
     "import os",
     "import urllib.request",
     "",
@@ -56,7 +59,7 @@ function pythonRequest(call: ApiCall, server: string): string {
     ...data,
     '    headers={"authorization": f"Bearer {os.environ[\'THREADKEEP_API_KEY\']}", "content-type": "application/json"},',
     ")",
-    "print(json.load(urllib.request.urlopen(request)))",
+    call.isText ? `print(${answer}.read().decode())` : `print(json.load(${answer}))`,
   ].join("\n");
 }
 

@@ -20,6 +20,7 @@ const SECTION_TITLES = {
   access: "Access",
   audit: "Audit",
   usage: "Usage",
+  health: "Health",
 } as const;
 
 export function Breadcrumb({ route }: { route: Route }) {

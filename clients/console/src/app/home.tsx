@@ -1,6 +1,5 @@
 /** The first page: what waits for a person, what is new, and what the tenant uses. */
 
-import { useQuery } from "@tanstack/react-query";
 import type { Usage } from "threadkeep";
 import { mayList } from "../api/capabilities.js";
 import { useApi } from "../api/context.js";
@@ -14,12 +13,9 @@ import { ThreadRow } from "../nouns/threads/thread_row.js";
 import { Link } from "../parts/link.js";
 import { Empty, Failure, Loading } from "../parts/states.js";
 import { Size, Time } from "../parts/units.js";
+import { engineName, useInfo } from "./info.js";
 
 const SHOWN = 8;
-const ENGINES = new Map([
-  ["postgres", "PostgreSQL"],
-  ["sqlite", "SQLite"],
-]);
 const NEWEST = { sort: "state_updated", order: "desc" } as const;
 
 export function HomePage() {
@@ -42,17 +38,13 @@ export function HomePage() {
 
 /** An older server does not tell its version. */
 function ServerOfHome() {
-  const { client, identity } = useApi();
-  const { data } = useQuery({
-    queryKey: ["info"],
-    queryFn: () => client.info(),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const { identity } = useApi();
+  const { data } = useInfo();
   return (
     <p className="note">
       Server <code>{SERVER_URL}</code>, tenant <code>{identity.tenant}</code>
       {data === undefined ? "" : `, threadkeep ${data.version}`}
-      {data?.engine === undefined ? "" : ` on ${ENGINES.get(data.engine) ?? data.engine}`}
+      {data?.engine === undefined ? "" : ` on ${engineName(data.engine)}`}
     </p>
   );
 }
@@ -105,7 +97,8 @@ function UsageOfHome() {
       <h2>Usage</h2>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       {data ? <UsageTable usage={data} /> : error ? null : <Loading />}
-      <Link to={{ page: "usage" }}>Usage and limits</Link>
+      <Link to={{ page: "usage" }}>Usage and limits</Link>{" "}
+      <Link to={{ page: "health" }}>Health of the server</Link>
     </section>
   );
 }

@@ -19,6 +19,7 @@ const operator = () => import("./operator.js");
 const AccessPage = lazy(async () => ({ default: (await operator()).AccessPage }));
 const AuditPage = lazy(async () => ({ default: (await operator()).AuditPage }));
 const UsagePage = lazy(async () => ({ default: (await operator()).UsagePage }));
+const HealthPage = lazy(async () => ({ default: (await operator()).HealthPage }));
 const ConnectPage = lazy(() => import("./connect.js"));
 
 export function Page({ route }: { route: Route }) {
@@ -55,6 +56,8 @@ function viewOf(route: Route) {
       return <AuditPage route={route} />;
     case "usage":
       return <UsagePage />;
+    case "health":
+      return <HealthPage />;
     case "missing":
       return (
         <Empty title="There is no page at this address" isPage>

@@ -100,6 +100,7 @@ export type Route =
   | { page: "connect" }
   | { page: "inbox" }
   | { page: "usage" }
+  | { page: "health" }
   | ThreadsRoute
   | ThreadRoute
   | StoreRoute
@@ -120,6 +121,7 @@ export function addressOf(route: Route): string {
     case "connect":
     case "inbox":
     case "usage":
+    case "health":
       return `#/${route.page}`;
     case "threads": {
       const { status, q, sort, order } = route;
@@ -171,6 +173,7 @@ export function routeOf(address: string): Route {
     case "connect":
     case "inbox":
     case "usage":
+    case "health":
       return segments.length === 0 ? { page: section } : missing(text);
     case "threads":
       return segments.length === 0 ? threadsRoute(asked) : threadRoute(segments, asked, text);

@@ -5,6 +5,7 @@ import {
   ClipboardList,
   FileText,
   Gauge,
+  HeartPulse,
   Home,
   Inbox,
   KeyRound,
@@ -42,6 +43,7 @@ const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }
   { title: "Access", to: { page: "access" }, icon: KeyRound, needs: "access" },
   { title: "Audit", to: { page: "audit" }, icon: ClipboardList, needs: "tenant" },
   { title: "Usage", to: { page: "usage" }, icon: Gauge, needs: "tenant" },
+  { title: "Health", to: { page: "health" }, icon: HeartPulse, needs: "tenant" },
   { title: "Connect", to: { page: "connect" }, icon: Plug },
 ];
 
@@ -126,6 +128,7 @@ function useSectionKeys(): void {
   useShortcut("g n", () => navigate({ page: "snapshots" }));
   useShortcut("g u", () => navigate({ page: "usage" }));
   useShortcut("g a", () => navigate({ page: "access" }));
+  useShortcut("g o", () => navigate({ page: "health" }));
   useShortcut("g l", () => navigate({ page: "audit" }));
 }
 
