@@ -103,6 +103,7 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     page: fc.constant("access" as const),
     show: maybe(fc.constant("tokens" as const)),
   }),
+  fc.record({ page: fc.constant("retention" as const), thread: maybe(id) }),
   fc.record({
     page: fc.constant("audit" as const),
     act: maybe(fc.constantFrom(...ACTS)),
@@ -166,6 +167,8 @@ it("a value that a parameter cannot have is left out", () => {
   expect(routeOf("#/audit?act=constructor&since=yesterday&until=2026-99-31T12:00:00Z")).toEqual({
     page: "audit",
   });
+  expect(routeOf("#/retention?thread=")).toEqual({ page: "retention" });
+  expect(routeOf("#/retention/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/health/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/audit/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/nowhere")).toMatchObject({ page: "missing" });

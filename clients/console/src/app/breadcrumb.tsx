@@ -61,6 +61,10 @@ function stepsOf(route: Route): Step[] {
       return filesSteps(route);
     case "session":
       return sessionSteps(route);
+    case "retention": {
+      const steps: Step[] = [{ text: "Retention", to: { page: "retention" } }];
+      return route.thread === undefined ? steps : [...steps, { text: route.thread, to: route }];
+    }
     case "snapshot":
       return [
         { text: "Snapshots", to: { page: "snapshots" } },

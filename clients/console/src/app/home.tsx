@@ -98,6 +98,7 @@ function UsageOfHome() {
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       {data ? <UsageTable usage={data} /> : error ? null : <Loading />}
       <Link to={{ page: "usage" }}>Usage and limits</Link>{" "}
+      <Link to={{ page: "retention" }}>Retention</Link>{" "}
       <Link to={{ page: "health" }}>Health of the server</Link>
     </section>
   );

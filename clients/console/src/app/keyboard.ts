@@ -17,6 +17,7 @@ export const SHORTCUTS = [
   { keys: "g a", does: "Go to Access" },
   { keys: "g l", does: "Go to the audit log" },
   { keys: "g u", does: "Go to Usage" },
+  { keys: "g r", does: "Go to Retention" },
   { keys: "g o", does: "Go to Health" },
   { keys: "j", does: "Next row" },
   { keys: "k", does: "Row before" },

@@ -2,5 +2,6 @@
 
 export { default as AuditPage } from "../nouns/tenants/audit_page.js";
 export { default as UsagePage } from "../nouns/tenants/usage_page.js";
+export { default as RetentionPage } from "../nouns/threads/retention_page.js";
 export { default as AccessPage } from "../nouns/tokens/access_page.js";
 export { HealthPage } from "./health_page.js";

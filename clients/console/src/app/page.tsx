@@ -19,6 +19,7 @@ const operator = () => import("./operator.js");
 const AccessPage = lazy(async () => ({ default: (await operator()).AccessPage }));
 const AuditPage = lazy(async () => ({ default: (await operator()).AuditPage }));
 const UsagePage = lazy(async () => ({ default: (await operator()).UsagePage }));
+const RetentionPage = lazy(async () => ({ default: (await operator()).RetentionPage }));
 const HealthPage = lazy(async () => ({ default: (await operator()).HealthPage }));
 const ConnectPage = lazy(() => import("./connect.js"));
 
@@ -56,6 +57,8 @@ function viewOf(route: Route) {
       return <AuditPage route={route} />;
     case "usage":
       return <UsagePage />;
+    case "retention":
+      return <RetentionPage route={route} />;
     case "health":
       return <HealthPage />;
     case "missing":

@@ -95,6 +95,12 @@ export interface AccessRoute {
   show?: "tokens" | undefined;
 }
 
+export interface RetentionRoute {
+  page: "retention";
+  /** A thread with a rule of its own. Absent: the tenant's. */
+  thread?: string | undefined;
+}
+
 export type Route =
   | { page: "home" }
   | { page: "connect" }
@@ -111,6 +117,7 @@ export type Route =
   | SnapshotRoute
   | AuditRoute
   | AccessRoute
+  | RetentionRoute
   | { page: "missing"; address: string };
 
 /** The address of a route, with its `#`. */
@@ -155,6 +162,8 @@ export function addressOf(route: Route): string {
     }
     case "access":
       return `#/access${queryText({ show: route.show })}`;
+    case "retention":
+      return `#/retention${queryText({ thread: route.thread })}`;
     case "missing":
       return `#${route.address}`;
   }
@@ -175,6 +184,8 @@ export function routeOf(address: string): Route {
     case "usage":
     case "health":
       return segments.length === 0 ? { page: section } : missing(text);
+    case "retention":
+      return segments.length === 0 ? retentionRoute(asked) : missing(text);
     case "threads":
       return segments.length === 0 ? threadsRoute(asked) : threadRoute(segments, asked, text);
     case "store":
@@ -315,6 +326,10 @@ function auditRoute(asked: Map<string, string>): AuditRoute {
     since: timeIn(asked.get("since")),
     until: timeIn(asked.get("until")),
   });
+}
+
+function retentionRoute(asked: Map<string, string>): RetentionRoute {
+  return without<RetentionRoute>({ page: "retention", thread: asked.get("thread") || undefined });
 }
 
 const UTC_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;

@@ -12,6 +12,7 @@ import {
   Layers,
   MessagesSquare,
   Plug,
+  Recycle,
   ScrollText,
 } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
@@ -43,6 +44,7 @@ const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }
   { title: "Access", to: { page: "access" }, icon: KeyRound, needs: "access" },
   { title: "Audit", to: { page: "audit" }, icon: ClipboardList, needs: "tenant" },
   { title: "Usage", to: { page: "usage" }, icon: Gauge, needs: "tenant" },
+  { title: "Retention", to: { page: "retention" }, icon: Recycle, needs: "tenant" },
   { title: "Health", to: { page: "health" }, icon: HeartPulse, needs: "tenant" },
   { title: "Connect", to: { page: "connect" }, icon: Plug },
 ];
@@ -128,6 +130,7 @@ function useSectionKeys(): void {
   useShortcut("g n", () => navigate({ page: "snapshots" }));
   useShortcut("g u", () => navigate({ page: "usage" }));
   useShortcut("g a", () => navigate({ page: "access" }));
+  useShortcut("g r", () => navigate({ page: "retention" }));
   useShortcut("g o", () => navigate({ page: "health" }));
   useShortcut("g l", () => navigate({ page: "audit" }));
 }
