@@ -4,7 +4,7 @@ import { Client } from "threadkeep";
 import { ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newKey } from "../support/server.js";
-import { open } from "./acting.js";
+import { open, send } from "./acting.js";
 import { FILE, plan } from "./agents.js";
 import { violations } from "./axe.js";
 import { Stage } from "./stage.js";
@@ -41,6 +41,8 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   ["Audit", "#/audit", "1 event to download"],
   ["no event", "#/audit?act=role_created", "No event meets the filter"],
   ["Usage", "#/usage", "no limit"],
+  ["Retention", "#/retention", "It is a dry run"],
+  ["no own rule", "#/retention?thread=trip", "The thread has no rule of its own"],
   ["Health", "#/health", "no credential"],
   ["Connect", "#/connect", "create_deep_agent"],
   ["not a page", "#/nowhere", "There is no page at this address"],
@@ -105,6 +107,42 @@ it("dialogs, and the focus that returns", async () => {
   await page.getByRole("button", { name: FILE }).click();
   await page.getByRole("dialog").waitFor();
   expect(await violations(page)).toEqual([]);
+});
+
+it.each(SIZES)("forms of a rule at $width px", async (size) => {
+  const opened = await stage.page("#/retention?thread=trip", size);
+  const { page } = opened;
+  const check = async (what: string) => {
+    for (const theme of ["light", "dark"]) {
+      await page.evaluate((one) => {
+        document.documentElement.dataset["theme"] = one;
+      }, theme);
+      expect(await violations(page), `${what}, ${theme}`).toEqual([]);
+    }
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(overflow, what).toBeLessThanOrEqual(0);
+  };
+  const form = await open(page, "Set the rule", "Set the rule");
+  await check("an empty form");
+  await form.getByLabel("Newest checkpoints that stay").fill("none");
+  await check("a field that is wrong");
+  await form.getByLabel("Newest checkpoints that stay").fill("1000");
+  await form.getByRole("button", { name: "Count what would go" }).click();
+  const counted = page.getByRole("dialog", { name: "What would go" });
+  await counted.getByText("It would delete").waitFor();
+  await check("what would go");
+  await counted.getByRole("button", { name: "Cancel" }).click();
+  await page.getByText("It is a dry run: it reports").waitFor();
+  await page.getByText("Rule of the thread", { exact: true }).waitFor();
+  await check("a rule with a report");
+  await open(page, "Run now", "Run now");
+  await check("a rule is run");
+  await page.keyboard.press("Escape");
+  const deleting = await open(page, "Delete the rule", "Delete the rule");
+  await check("a rule is deleted");
+  await send(deleting, "Delete");
+  await page.getByText("The thread has no rule of its own").waitFor();
+  await stage.expectQuiet(opened);
 });
 
 describe.each(SIZES)("keys and tokens at $width px", (size) => {

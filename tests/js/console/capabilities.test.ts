@@ -55,7 +55,9 @@ const SCREENS = [
   `#/snapshots/${encodeURIComponent("ann/monday")}`,
 ];
 /** For credentials that read the whole tenant. */
-const OF_TENANT = [...["#/access", "#/access?show=tokens", "#/audit", "#/usage", "#/health"]];
+const OF_TENANT = [
+  ...["#/access", "#/access?show=tokens", "#/audit", "#/usage", "#/retention", "#/health"],
+];
 const SECTIONS = ["#/", "#/threads", "#/inbox", "#/store", "#/files", "#/sessions", "#/connect"];
 
 beforeAll(async () => {
@@ -70,6 +72,7 @@ beforeAll(async () => {
   await client.files.putContent(NOTES, "/a.txt", new TextEncoder().encode("text\n"));
   await client.snapshots.take({ snapshotId: "ann/monday", namespaces: [NOTES] });
   await client.sessions.append({ kind: "claude", key: ["a"] }, [{ data: { type: "user" } }]);
+  await client.putRetentionPolicy({ keepLast: 1_000, dryRun: true });
 });
 
 afterEach(() => stage.closePages());
@@ -123,6 +126,9 @@ const CALLS: Record<string, [method: string, path: string, body?: object]> = {
   revoke_key: ["POST", "/v1/keys/revoke", { key_id: `key_${"0".repeat(32)}` }],
   mint_token: ["POST", "/v1/tokens", { ttl_seconds: 0 }],
   revoke_token: ["POST", "/v1/tokens/revoke", { token_id: `tok_${"0".repeat(32)}` }],
+  put_retention_policy: ["POST", "/v1/retention/policies/put", {}],
+  delete_retention_policy: ["POST", "/v1/retention/policies/delete", { thread_id: "nobody" }],
+  run_retention: ["POST", "/v1/retention/run", { thread_id: "nobody" }],
   delete_subject: ["DELETE", "/v1/subjects?subject=nobody"],
 };
 /** Buttons whose things are new ones: the operation is called for such a thing. */
@@ -230,6 +236,10 @@ it("a token that reads the whole tenant sees its keys and tokens, and changes no
   await show(page, requests, "#/access?show=tokens");
   const [, , , revoke] = await controlsOf(page);
   expect(revoke).toMatchObject({ operations: ["revoke_token"], isAllowed: false });
+  await show(page, requests, "#/retention");
+  expect((await controlsOf(page)).map(({ label, reason }) => [label, reason])).toEqual([
+    ...["Set the rule", "Run now", "Delete the rule"].map((label) => [label, "needs tenant"]),
+  ]);
 });
 
 it("a read-only token has every control disabled, with the reason for a screen reader", async () => {

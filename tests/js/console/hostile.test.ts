@@ -351,14 +351,16 @@ it("a title that is searched for stays a text in the address", async () => {
   await nothingHappened(opened);
 });
 
-it("nothing of them runs in keys, tokens and the audit log", async () => {
+it("nothing of them runs in keys, tokens, the audit log and retention", async () => {
   // From the first key on, the server knows nobody without one.
   const key = await newKey(stage.server.place);
   await keepKeys(stage.server.url, key, IDS);
   const opened = await open(`#/login?token=${key}`);
   const { page } = opened;
   await page.getByRole("heading", { name: "Home" }).waitFor();
-  for (const address of ["#/access", "#/audit", "#/audit?act=namespace_setting_put"]) {
+  const ofTenant = ["#/access", "#/audit", "#/audit?act=namespace_setting_put", "#/retention"];
+  const ofThreads = IDS.slice(0, 4).map((id) => `#/retention?thread=${encodeURIComponent(id)}`);
+  for (const address of [...ofTenant, ...ofThreads]) {
     await stage.go(page, address);
     await page.locator(".item-row").first().waitFor();
     await showAll(page);

@@ -18,6 +18,7 @@ export async function keepKeys(url: string, key: string, ids: readonly string[])
     const label = text.replaceAll(".", "");
     if (label !== "") await client.store.putSetting([label], { history: 2 });
   }
+  await client.runRetention();
 }
 
 /** Types a text into each field of the forms of keys, tokens and subjects, and looks at what they make of it. */
