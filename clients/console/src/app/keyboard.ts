@@ -1,4 +1,4 @@
-/** Single keys as commands: one list, one listener. None counts while a field has the focus. */
+/** Keys as commands: one list, one listener. Single keys do not count while a field has the focus. */
 
 import { useEffect, useRef } from "react";
 import { readPreferences } from "./preferences.js";
@@ -6,6 +6,7 @@ import { readPreferences } from "./preferences.js";
 /** All keys of the console, as the help shows them. */
 export const SHORTCUTS = [
   { keys: "?", does: "Show the keys" },
+  { keys: "Ctrl K", does: "Go to an id, a section or an action; ⌘K on a Mac" },
   { keys: "/", does: "Go to the filter of the page" },
   { keys: "g h", does: "Go to Home" },
   { keys: "g t", does: "Go to Threads" },
@@ -52,6 +53,11 @@ export function useShortcut(keys: Keys, handler: () => void): void {
 
 export function listenToKeys(): void {
   window.addEventListener("keydown", (event) => {
+    if (isPaletteKey(event)) {
+      event.preventDefault();
+      handlers.get("Ctrl K")?.at(-1)?.();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     if (!readPreferences().keys || isBusy(event.target, event.key)) return;
     const now = performance.now();
@@ -63,6 +69,12 @@ export function listenToKeys(): void {
     event.preventDefault();
     handler();
   });
+}
+
+/** It counts in fields, too, and where single keys are off. Over an open dialog it does not. */
+function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): boolean {
+  const isOther = altKey || shiftKey || ctrlKey === metaKey;
+  return !isOther && key.toLowerCase() === "k" && document.querySelector("dialog[open]") === null;
 }
 
 /** Whether the element with the focus takes the key for itself. */

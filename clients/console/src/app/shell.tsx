@@ -28,6 +28,7 @@ import { CredentialMenu } from "./credentials.js";
 import { SHORTCUTS, useShortcut } from "./keyboard.js";
 import { navigate, useRoute } from "./location.js";
 import { Page } from "./page.js";
+import { Palette } from "./palette.js";
 import { changePreferences, THEMES, usePreferences } from "./preferences.js";
 import { addressOf, type Route } from "./route.js";
 
@@ -51,7 +52,9 @@ const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }
 
 export function Shell() {
   const route = useRoute();
+  const { identity } = useApi();
   const main = useRef<HTMLElement>(null);
+  const sections = SECTIONS.filter(({ needs }) => needs === undefined || maySee(identity, needs));
   useSectionKeys();
   useFocusOnNewPage(route, main);
   return (
@@ -72,12 +75,13 @@ export function Shell() {
         </Link>
         <Breadcrumb route={route} />
         <div className="top-end">
+          <Palette sections={sections} route={route} />
           <KeysButton />
           <ThemeSelect />
           <CredentialMenu />
         </div>
       </header>
-      <Sections route={route} />
+      <Sections route={route} sections={sections} />
       <main ref={main} tabIndex={-1}>
         <Guard key={addressOf(route)} instead={(error) => <Failure error={error} />}>
           <Page route={route} />
@@ -88,13 +92,11 @@ export function Shell() {
   );
 }
 
-function Sections({ route }: { route: Route }) {
-  const { identity } = useApi();
-  const shown = SECTIONS.filter(({ needs }) => needs === undefined || maySee(identity, needs));
+function Sections({ route, sections }: { route: Route; sections: typeof SECTIONS }) {
   return (
     <nav className="sections" aria-label="Sections">
       <ul>
-        {shown.map(({ title, to, icon: Icon }) => (
+        {sections.map(({ title, to, icon: Icon }) => (
           <li key={title}>
             <Link to={to} isCurrent={sectionOf(route) === to.page}>
               <Icon aria-hidden />

@@ -3,6 +3,7 @@
 import { type ReactNode, useId, useState } from "react";
 import { missingOf, type Need } from "../api/capabilities.js";
 import { useApi } from "../api/context.js";
+import { useOffered } from "../app/page_actions.js";
 import { Marked } from "./marked.js";
 
 export interface Action {
@@ -29,7 +30,14 @@ interface BarGiven {
 
 /** A row of actions, and the dialog of the one that is open. */
 export function ActionBar({ label, actions }: BarGiven) {
+  const { identity } = useApi();
   const [open, setOpen] = useState<string>();
+  const isAllowed = ({ needs }: Action) =>
+    needs.every((need) => missingOf(identity, need) === undefined);
+  const allowed = actions.filter(isAllowed);
+  useOffered(
+    allowed.map((one) => ({ label: one.label, group: label, run: () => setOpen(one.label) })),
+  );
   const close = () => setOpen(undefined);
   // What is open stays open where an answer of the server changes the actions.
   const opened = actions.find((one) => one.label === open);

@@ -3,6 +3,7 @@
 import { Code } from "lucide-react";
 import { useState } from "react";
 import { useShortcut } from "../app/keyboard.js";
+import { useOffered } from "../app/page_actions.js";
 import { CopyButton } from "./copy.js";
 import { Dialog } from "./dialog.js";
 import { Tabs } from "./tabs.js";
@@ -40,6 +41,7 @@ export function CodeTabs({ samples, label }: { samples: Samples; label: string }
 export function ShowAsCode({ samples }: { samples: Samples }) {
   const [isOpen, setIsOpen] = useState(false);
   useShortcut(".", () => setIsOpen(true));
+  useOffered([{ label: "Show as code", group: "This page", run: () => setIsOpen(true) }]);
   return (
     <>
       <button type="button" className="button" onClick={() => setIsOpen(true)}>

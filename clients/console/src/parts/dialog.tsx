@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, children }: Given) {
         onClose?.();
       }}
     >
-      <header className="dialog-head">
+      <div className="dialog-head">
         <h2 id={titleId}>{title}</h2>
         {onClose ? (
           <button type="button" className="icon-button" onClick={onClose} title="Close">
@@ -41,7 +41,7 @@ export function Dialog({ title, onClose, children }: Given) {
             <span className="visually-hidden">Close</span>
           </button>
         ) : null}
-      </header>
+      </div>
       {children}
     </dialog>
   );

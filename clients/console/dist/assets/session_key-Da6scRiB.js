@@ -1,1 +1,0 @@
-var e=new Map([[`%`,`%25`],[`/`,`%2F`],[`\0`,`%00`]]);function t(t){return t.map(t=>[...t].map(t=>e.get(t)??t).join(``)).join(`/`)}function n(e){return e.split(`/`).map(e=>e.replace(/%(25|2F|00)/gi,(e,t)=>String.fromCharCode(Number.parseInt(t,16))))}function r(e){let t=e.indexOf(`:`);if(!(t<=0||t===e.length-1))return{kind:e.slice(0,t),key:n(e.slice(t+1))}}export{t as n,r,n as t};
