@@ -9,6 +9,8 @@ export const BINARY = process.env["THREADKEEP_BIN"] ?? `${ROOT}target/debug/thre
 export const PG_BIN = process.env["THREADKEEP_TEST_PG_BIN"] ?? "";
 /** Folder with the public sources of front ends, each in a folder of its own name; unset, they are not tried. */
 export const UI_SOURCES = process.env["THREADKEEP_UI_SOURCES"];
+/** Folder where `make screenshots` wants the pictures of the console; unset, they are made and thrown away. */
+export const PICTURES = process.env["THREADKEEP_TEST_PICTURES"];
 /** The longest wait for an event that must happen. It is no measure of speed. */
 export const PATIENCE_MS = Number(process.env["THREADKEEP_TEST_PATIENCE_SECONDS"] ?? 60) * 1000;
 /** Agents that work while a server restarts, and how long it is away. `make soak` has it away for ten seconds. */
