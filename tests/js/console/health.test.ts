@@ -65,6 +65,18 @@ it("shows what the server is, and the requests that it has answered by route", a
   await stage.expectQuiet(opened);
 });
 
+it("the code of the page reads a text, not JSON", async () => {
+  const { page } = await open();
+  await page.getByRole("button", { name: "Show as code" }).click();
+  const code = page.getByRole("dialog").locator("pre");
+  const python = await code.innerText();
+  expect(python).toContain(`${stage.server.url}/metrics`);
+  expect(python).toContain(".read().decode()");
+  expect(python).not.toContain("import json");
+  await page.getByRole("tab", { name: "TypeScript" }).click();
+  expect(await code.innerText()).toContain("await client.metrics()");
+});
+
 it("asks seldom", async () => {
   const { page } = await open();
   await page.getByRole("heading", { name: "Support bundle" }).waitFor();

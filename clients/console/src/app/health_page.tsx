@@ -212,7 +212,7 @@ function SupportBundle({ info, samples }: { info: ServerInfo; samples: Sample[] 
         no addresses and no credential.
       </p>
       <div className="toolbar">
-        <CopyButton text={text} what="a support bundle" />
+        <CopyButton text={text} what="a support bundle" isLabelled />
         <DownloadButton
           bytes={text}
           name={`threadkeep support ${at.toISOString().slice(0, 10)}.json`}

@@ -14,8 +14,15 @@ const SAID: Record<Outcome, string> = {
   "not loaded": "It could not be loaded",
 };
 
-/** `text` may have to be loaded first. */
-export function CopyButton({ text, what }: { text: () => string | Promise<string>; what: string }) {
+interface CopyGiven {
+  /** It may have to be loaded first. */
+  text: () => string | Promise<string>;
+  what: string;
+  /** Whether the button says what it copies; else it is a small picture. */
+  isLabelled?: boolean;
+}
+
+export function CopyButton({ text, what, isLabelled = false }: CopyGiven) {
   const [outcome, setOutcome] = useState<Outcome>("");
   const copy = async () => {
     setOutcome(await copyOf(text));
@@ -24,12 +31,12 @@ export function CopyButton({ text, what }: { text: () => string | Promise<string
   return (
     <button
       type="button"
-      className="icon-button"
+      className={isLabelled ? "button" : "icon-button"}
       onClick={() => void copy()}
       title={`Copy ${what}`}
     >
       {outcome === "done" ? <Check aria-hidden /> : <Copy aria-hidden />}
-      <span className="visually-hidden">Copy {what}</span>
+      <span className={isLabelled ? "" : "visually-hidden"}>Copy {what}</span>
       <span role="status" className={outcome === "done" ? "visually-hidden" : ""}>
         {SAID[outcome]}
       </span>
