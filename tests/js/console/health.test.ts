@@ -83,7 +83,9 @@ it("asks seldom", async () => {
   const asked: string[] = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   await page.waitForTimeout(20_000);
-  expect(asked.sort()).toEqual(["/metrics", "/readyz"]);
+  expect([...new Set(asked)].sort()).toEqual(["/metrics", "/readyz"]);
+  // Twice where the first time was just after the page was complete.
+  expect(asked.length).toBeLessThanOrEqual(4);
 });
 
 it("a support bundle has versions, limits and counts, and nothing of the tenant", async () => {
