@@ -39,6 +39,9 @@ interface Copying {
   copied?: string;
 }
 
+/** This answer has no end. */
+const STREAM = "/v1/threads/changes";
+
 /** Counts what the page asks the server for, decoded. */
 class Traffic {
   readonly calls: URL[] = [];
@@ -47,7 +50,7 @@ class Traffic {
   constructor(page: Page) {
     page.on("response", (response) => {
       const url = new URL(response.url());
-      if (!url.pathname.startsWith("/v1/")) return;
+      if (!url.pathname.startsWith("/v1/") || url.pathname === STREAM) return;
       this.calls.push(url);
       this.#bodies.push(
         response.body().then(
