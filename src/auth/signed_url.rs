@@ -49,6 +49,8 @@ pub struct SignedUrl {
 pub enum Disposition {
     Inline,
     Attachment,
+    /// As [`Self::Inline`], and HTML and SVG are shown, too: on the host of files, without scripts, forms and network.
+    Isolated,
 }
 
 /// The text of an address.
@@ -99,6 +101,7 @@ fn signed_bytes(url: &SignedUrl) -> Vec<u8> {
     put(match url.disposition {
         Disposition::Inline => b"inline",
         Disposition::Attachment => b"attachment",
+        Disposition::Isolated => b"isolated",
     });
     put(&url.expires_at.to_be_bytes());
     put(url.minter.as_bytes());
@@ -136,6 +139,7 @@ fn read(bytes: &[u8]) -> Option<SignedUrl> {
             match fields.next()? {
                 b"inline" => Some(Disposition::Inline),
                 b"attachment" => Some(Disposition::Attachment),
+                b"isolated" => Some(Disposition::Isolated),
                 _ => None,
             }
         })?,
@@ -205,7 +209,8 @@ mod tests {
             disposition: Disposition::Attachment,
             ..url()
         };
-        for made in [url(), least, empty] {
+        let isolated = SignedUrl { disposition: Disposition::Isolated, ..url() };
+        for made in [url(), least, empty, isolated] {
             let text = seal(&made, &secret);
             assert_eq!(kid(&text), Some(secret.kid.as_str()));
             assert_eq!(opened(&text, &secret), Some(made));
@@ -229,7 +234,7 @@ mod tests {
     /// A label that ends where the next begins, and the like: what is signed always differs.
     #[test]
     fn fields_do_not_run_into_each_other() {
-        let changes: [fn(&mut SignedUrl); 8] = [
+        let changes: [fn(&mut SignedUrl); 9] = [
             |it| it.namespace = vec!["annworkspace".into()],
             |it| it.namespace = vec!["ann".into(), "workspace".into(), "/code/ä b.html".into()],
             |it| (it.tenant, it.subject) = ("acm".into(), Some("eann".into())),
@@ -237,6 +242,7 @@ mod tests {
             |it| it.version = None,
             |it| it.created_at += 1,
             |it| it.disposition = Disposition::Attachment,
+            |it| it.disposition = Disposition::Isolated,
             |it| it.chain.truncate(1),
         ];
         let base = signed_bytes(&url());

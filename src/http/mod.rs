@@ -192,6 +192,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         )
         .routes(needs(Namespaces(Read), routes!(files::content::get)))
         .routes(needs(Namespaces(Append), routes!(files::content::put)))
+        .routes(needs(Namespaces(Read), routes!(files::signed::url)))
         .routes(needs(Namespaces(Append), routes!(files::uploads::begin)))
         .routes(needs(Namespaces(Append), routes!(files::uploads::put_part)))
         .routes(needs(Namespaces(Append), routes!(files::uploads::get)))

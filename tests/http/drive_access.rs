@@ -314,6 +314,72 @@ async fn files_have_a_host_of_their_own() {
 }
 
 #[tokio::test]
+async fn pages_and_drawings_are_shown_on_the_host_of_files_only_and_run_nothing() {
+    let it = World::new().await;
+    let key = ("x-api-key", it.ann.as_str());
+    it.upload(&it.ann, "/a.html", b"<script>1</script>").await;
+    it.upload(&it.ann, "/a.svg", b"<svg/>").await;
+    it.upload(&it.ann, "/a.xml", b"<a/>").await;
+    let here = "/v1/files/url?ns=ann&ns=workspace&show=isolated&path=";
+    let refused = it.server.get_with(&format!("{here}/a.html"), &[key]).await;
+    refused.assert_problem(422, "invalid");
+    assert_eq!(refused.field(), "show");
+    let files_origin = Some("https://files.example.com".to_owned());
+    let (server, _) = serve(&it.storage, Browsers { files_origin, ..Browsers::default() }).await;
+    let there = ("host", "files.example.com");
+    let mut page = String::new();
+    for (name, disposition) in [("a.html", "inline"), ("a.svg", "inline"), ("a.xml", "attachment")]
+    {
+        for made in
+            [format!("{here}/{name}"), format!("/api/storage/url?show=isolated&path=/{name}")]
+        {
+            let made = server.get_with(&made, &[key]).await.ok().json();
+            let path = made["url"].as_str().unwrap().strip_prefix("https://files.example.com");
+            let file = server.get_with(path.unwrap(), &[there]).await.ok();
+            let said = file.header("content-disposition").unwrap();
+            assert!(said.starts_with(disposition), "{name}: {said}");
+            let policy = file.header("content-security-policy").unwrap();
+            assert!(policy.starts_with("sandbox; default-src 'none'"), "{name}: {policy}");
+            assert!(!policy.contains("script") && !policy.contains("allow-"), "{policy}");
+            page = path.unwrap().to_owned();
+        }
+    }
+    // Where there is no such host any more, the address opens nothing.
+    it.server.get(&page).await.assert_problem(404, "not_found");
+    let plain = format!("{}/a.html", here.replace("show=isolated&", ""));
+    let made = server.get_with(&plain, &[key]).await.ok().json();
+    let path = made["url"].as_str().unwrap().strip_prefix("https://files.example.com").unwrap();
+    let file = server.get_with(path, &[there]).await.ok();
+    assert!(file.header("content-disposition").unwrap().starts_with("attachment"));
+}
+
+#[tokio::test]
+async fn an_address_of_a_file_in_a_namespace_takes_the_right_to_read_it() {
+    let it = World::new().await;
+    let (acme, ann) = (("x-api-key", it.tenant.as_str()), ("x-api-key", it.ann.as_str()));
+    let put = "/v1/files/content?ns=shared&ns=notes&path=/a.txt";
+    it.server.send("PUT", put, &[acme], b"hello".to_vec()).await.ok();
+    let made = "/v1/files/url?ns=shared&ns=notes&path=/a.txt";
+    it.server.get_with(made, &[ann]).await.assert_problem(404, "not_found");
+    let made = it.server.get_with(made, &[acme]).await.ok();
+    assert_eq!(made.header("cache-control"), Some("no-store"));
+    let url = made.json()["url"].as_str().unwrap().to_owned();
+    assert_eq!(it.server.get(&url).await.ok().body, b"hello");
+    let cases = [
+        ("show=other", "show"),
+        ("show=isolated&download=true", "show"),
+        ("seconds=0", "seconds"),
+        ("x=1", "x"),
+    ];
+    for (query, field) in cases {
+        let made = format!("/v1/files/url?ns=shared&ns=notes&path=/a.txt&{query}");
+        let refused = it.server.get_with(&made, &[acme]).await;
+        refused.assert_problem(422, "invalid");
+        assert_eq!(refused.field(), field, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn without_keys_there_is_one_drive() {
     let server = crate::server::Server::keyless().await;
     let storage = std::sync::Arc::clone(&server.storage);

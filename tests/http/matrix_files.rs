@@ -49,6 +49,11 @@ pub const ROWS: &[Row] = &[
         |thread, _| of_place(thread),
         answers([ABSENT, ABSENT, ABSENT, OK, DENIED]),
     ),
+    row(
+        "get_file_url",
+        |thread, _| of_place(thread),
+        answers([ABSENT, ABSENT, ABSENT, OK, DENIED]),
+    ),
     // Who may only add is told that there is one.
     row(
         "put_file_content",

@@ -257,6 +257,20 @@ describe("uploads and the drive", () => {
     });
     expect((await client.drive.getUrl("/a")).url).toBe("https://files.test/api/storage/open?u=1");
   });
+
+  it("an address of a file names the labels of its namespace one by one", async () => {
+    answer("/v1/files/url", { url: "/api/storage/open?u=1", expires_at: TIME });
+    const options = { ttlSeconds: 5, show: "isolated" } as const;
+    expect(await client.files.getUrl(["a", "b/c"], "/d e", options)).toEqual({
+      url: "http://server/base/api/storage/open?u=1",
+      expiresAt: new Date(TIME),
+    });
+    await client.files.getUrl(["a"], "/f", { version: 7, download: true });
+    expect(queries()).toEqual([
+      "/v1/files/url?ns=a&ns=b%2Fc&path=%2Fd+e&seconds=5&show=isolated",
+      "/v1/files/url?ns=a&path=%2Ff&version=7&download=true",
+    ]);
+  });
 });
 
 describe("threads and the server", () => {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::raw_call::{Raw, Sending, name_of, no_file, send, store};
+use super::signed::disposition;
 use crate::app::App;
 use crate::domain::files::raw_files::{PutFile, Repetition, Stored};
 use crate::http::request::call::Answer;
@@ -38,9 +39,9 @@ use crate::http::request::decode::idempotency_key;
 pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let fields = raw.fields(&["ns", "path", "download"])?;
     let address = fields.address()?;
-    let as_attachment = fields.flag("download")?;
+    let disposition = disposition(&fields)?;
     let file = app.raw_files.open(raw.caller(), &address).await?.ok_or_else(no_file)?;
-    let sending = Sending { file, name: name_of(fields.required("path")?), as_attachment };
+    let sending = Sending { file, name: name_of(fields.required("path")?), disposition };
     send(&app, (raw.caller(), &raw.account()), &raw.headers, sending).await
 }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::drive_upload::upload_one;
 use super::raw_call::{Raw, Sending, deadline, name_of, no_file, send};
-use super::signed::{Wish, address_of};
+use super::signed::{self, AddressOut, Wish};
 use crate::app::App;
 use crate::auth::signed_url::Disposition;
 use crate::domain::caller::Caller;
@@ -18,7 +18,6 @@ use crate::domain::files::drive::{Drive, DriveTarget};
 use crate::domain::files::drive_files::{
     DriveCursor, Entry, ListDrive, address, drive_of, page_size,
 };
-use crate::domain::time::rfc3339;
 use crate::http::request::call::{Answer, Holder};
 use crate::http::request::cursor;
 use crate::http::request::problem::Problem;
@@ -129,7 +128,7 @@ pub async fn download(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     let spot = DriveTarget::of_file(fields.required("path")?)?;
     let address = address(&drive(&app, raw.caller(), &fields)?, &spot)?;
     let file = app.raw_files.open(raw.caller(), &address).await?.ok_or_else(no_file)?;
-    let sending = Sending { file, name: name_of(&spot.key), as_attachment: false };
+    let sending = Sending { file, name: name_of(&spot.key), disposition: Disposition::Inline };
     send(&app, (raw.caller(), &raw.account()), &raw.headers, sending).await
 }
 
@@ -168,6 +167,8 @@ pub async fn delete(State(app): State<Arc<App>>, raw: Raw) -> Answer {
         ("seconds" = Option<u64>, Query, description = "1 to 86,400; an hour when absent, and no longer than what was presented"),
         ("version" = Option<i64>, Query, description = "Only this version of the file"),
         ("download" = Option<bool>, Query, description = "As an attachment, whatever its type"),
+        ("show" = Option<String>, Query, description = "`isolated`: HTML and SVG are shown, too, as they look without scripts, forms \
+            and network. Needs `--files-origin`, so that nothing of the console or the API is near"),
     ),
     responses(
         (status = 200, description = "The address", body = AddressOut, example = json!({
@@ -177,23 +178,12 @@ pub async fn delete(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     ),
 )]
 pub async fn url(State(app): State<Arc<App>>, holder: Holder, raw: Raw) -> Answer {
-    let fields = raw.fields(&["path", "subject", "seconds", "version", "download"])?;
+    let fields = raw.fields(&["path", "subject", "seconds", "version", "download", "show"])?;
     let spot = DriveTarget::of_file(fields.required("path")?)?;
     let drive = drive(&app, raw.caller(), &fields)?;
-    let version = fields.number("version")?.and_then(|it| i64::try_from(it).ok());
-    let disposition =
-        if fields.flag("download")? { Disposition::Attachment } else { Disposition::Inline };
-    let wish = Wish {
-        address: address(&drive, &spot)?,
-        subject: raw.caller().subject.clone().or(fields.one("subject")?.map(str::to_owned)),
-        seconds: fields.number("seconds")?,
-        version,
-        disposition,
-    };
-    let (url, expires_at) = address_of(&app, &holder.0, wish).await?;
-    let answer = raw.reply().with(&AddressOut { url, expires_at: rfc3339(expires_at) }).await?;
-    // It is as good as a key to this file.
-    Ok(([(header::CACHE_CONTROL, "no-store")], answer).into_response())
+    let subject = raw.caller().subject.clone().or(fields.one("subject")?.map(str::to_owned));
+    let wish = Wish::of(&fields, address(&drive, &spot)?, subject)?;
+    signed::answer(&app, &holder.0, raw.reply(), wish).await
 }
 
 pub fn drive(app: &App, caller: &Caller, fields: &Fields) -> Result<Drive, Problem> {
@@ -232,14 +222,6 @@ pub struct EntryOut {
     /// As a download has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     etag: Option<String>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(as = FileAddress)]
-pub struct AddressOut {
-    url: String,
-    #[schema(format = DateTime)]
-    expires_at: String,
 }
 
 /// For the document.

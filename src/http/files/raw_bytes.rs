@@ -3,9 +3,16 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
+use crate::auth::signed_url::Disposition;
+
 /// Types that a browser shows without running anything in them.
 const SHOWN: [&str; 6] =
     ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf", "text/plain"];
+/// Types that it shows without running anything, where the policy lets nothing run.
+const SHOWN_ISOLATED: [&str; 2] = ["text/html", "image/svg+xml"];
+/// For these: what the file itself holds is shown. Scripts, forms, plugins and every request of it are refused.
+const ISOLATION: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; \
+     form-action 'none'";
 const UNKNOWN_TYPE: &str = "application/octet-stream";
 
 /// What a browser may do with the bytes: nothing but show or keep them.
@@ -33,14 +40,20 @@ pub enum RequestedRange {
 }
 
 /// Headers of an answer with, or about, the bytes of a file. `name` is the last name of its path.
-pub fn headers(name: &str, media_type: &str, as_attachment: bool, etag: &str) -> HeaderMap {
+pub fn headers(name: &str, media_type: &str, disposition: Disposition, etag: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in SAFETY {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     let media_type = legal_type(media_type);
-    let inline = !as_attachment && SHOWN.contains(&essence(&media_type).as_str());
-    let disposition = disposition(name, inline);
+    let essence = essence(&media_type);
+    let is_isolated =
+        disposition == Disposition::Isolated && SHOWN_ISOLATED.contains(&essence.as_str());
+    if is_isolated {
+        headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(ISOLATION));
+    }
+    let is_shown = is_isolated || SHOWN.contains(&essence.as_str());
+    let disposition = content_disposition(name, disposition != Disposition::Attachment && is_shown);
     for (name, value) in [
         (header::CONTENT_TYPE, media_type.as_str()),
         (header::CONTENT_DISPOSITION, disposition.as_str()),
@@ -112,7 +125,7 @@ fn essence(media_type: &str) -> String {
 }
 
 /// RFC 6266: a name in ASCII for everybody, and the name itself as RFC 8187 writes it.
-fn disposition(name: &str, inline: bool) -> String {
+fn content_disposition(name: &str, inline: bool) -> String {
     let kind = if inline { "inline" } else { "attachment" };
     let plain: String =
         name.chars()
@@ -149,7 +162,7 @@ mod tests {
     #[test]
     fn only_types_that_run_nothing_are_shown() {
         let disposition = |media_type: &str| {
-            let all = headers("a", media_type, false, "\"1\"");
+            let all = headers("a", media_type, Disposition::Inline, "\"1\"");
             all[header::CONTENT_DISPOSITION].to_str().unwrap().split(';').next().unwrap().to_owned()
         };
         for shown in [
@@ -175,24 +188,46 @@ mod tests {
             let expected = if kept == "image/png\n" { "inline" } else { "attachment" };
             assert_eq!(disposition(kept), expected, "{kept}");
         }
-        let forced = headers("a", "image/png", true, "\"1\"");
+        let forced = headers("a", "image/png", Disposition::Attachment, "\"1\"");
         assert!(forced[header::CONTENT_DISPOSITION].to_str().unwrap().starts_with("attachment"));
     }
 
     #[test]
     fn every_answer_says_that_nothing_runs() {
-        let all = headers("a.html", "text/html", false, "\"1\"");
+        let all = headers("a.html", "text/html", Disposition::Inline, "\"1\"");
         assert_eq!(all["x-content-type-options"], "nosniff");
         assert_eq!(all["content-security-policy"], "sandbox; default-src 'none'");
         assert_eq!(all["referrer-policy"], "no-referrer");
         assert!(all["cache-control"].to_str().unwrap().starts_with("private"));
         assert_eq!(all["content-type"], "text/html; charset=utf-8");
-        assert_eq!(headers("a", "nonsense", false, "\"1\"")["content-type"], UNKNOWN_TYPE);
+        assert_eq!(
+            headers("a", "nonsense", Disposition::Inline, "\"1\"")["content-type"],
+            UNKNOWN_TYPE
+        );
+    }
+
+    #[test]
+    fn pages_and_drawings_are_shown_in_isolation_only_and_nothing_else_more_than_before() {
+        for (media_type, shown) in [
+            ("text/html", true),
+            ("IMAGE/SVG+XML; charset=x", true),
+            ("image/png", true),
+            ("text/xml", false),
+            ("application/xhtml+xml", false),
+            ("text/javascript", false),
+        ] {
+            let all = headers("a", media_type, Disposition::Isolated, "\"1\"");
+            let said = all[header::CONTENT_DISPOSITION].to_str().unwrap();
+            assert_eq!(said.starts_with("inline"), shown, "{media_type}");
+            let policy = all[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+            assert!(policy.starts_with("sandbox; default-src 'none'"), "{policy}");
+            assert!(!policy.contains("allow-") && !policy.contains("http"), "{policy}");
+        }
     }
 
     #[test]
     fn names_come_whole_and_cannot_break_out() {
-        let named = |name: &str| disposition(name, false);
+        let named = |name: &str| content_disposition(name, false);
         assert_eq!(named("a b.txt"), "attachment; filename=\"a b.txt\"");
         assert_eq!(
             named("a\"; x=\r\n.txt"),

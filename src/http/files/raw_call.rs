@@ -13,6 +13,7 @@ use bytes::{Bytes, BytesMut};
 use super::raw_bytes::{self, RequestedRange, Span};
 use crate::app::App;
 use crate::auth::authenticator::Identity;
+use crate::auth::signed_url::Disposition;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::files::contents::ContentId;
@@ -237,7 +238,7 @@ pub struct Sending {
     pub file: RawFile,
     /// The last name of its path.
     pub name: String,
-    pub as_attachment: bool,
+    pub disposition: Disposition,
 }
 
 /// Answers with the bytes that the request asks for. The first slice of a large file is read before the head is sent, so that one that
@@ -251,9 +252,9 @@ pub async fn send(
     request: &HeaderMap,
     sending: Sending,
 ) -> Answer {
-    let Sending { file, name, as_attachment } = sending;
+    let Sending { file, name, disposition } = sending;
     let etag = format!("\"{}\"", file.tag);
-    let mut headers = raw_bytes::headers(&name, &file.media_type, as_attachment, &etag);
+    let mut headers = raw_bytes::headers(&name, &file.media_type, disposition, &etag);
     if raw_bytes::is_held(request, &etag) {
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }

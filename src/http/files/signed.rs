@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, Uri, header};
+use axum::response::IntoResponse as _;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::raw_call::{Sending, name_of, no_file, send};
+use super::raw_call::{Raw, Sending, name_of, no_file, send};
 use crate::app::App;
 use crate::auth::authenticator::Identity;
 use crate::auth::signed_url::{Disposition, SignedUrl};
@@ -15,20 +18,98 @@ use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::namespace::Namespace;
+use crate::domain::time::rfc3339;
 use crate::domain::tokens::token::Pass;
 use crate::domain::{Error, Result};
 use crate::http::connections::watch::Watch;
-use crate::http::request::call::Answer;
+use crate::http::request::call::{Answer, Holder, Reply};
 use crate::http::request::problem::Problem;
 use crate::http::request::query_fields::Fields;
 
+const ISOLATED: &str = "isolated";
+
 /// An address to make.
 pub struct Wish {
-    pub address: Address,
-    pub subject: Option<String>,
-    pub seconds: Option<u64>,
-    pub version: Option<i64>,
-    pub disposition: Disposition,
+    address: Address,
+    subject: Option<String>,
+    seconds: Option<u64>,
+    version: Option<i64>,
+    disposition: Disposition,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = FileAddress)]
+pub struct AddressOut {
+    url: String,
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+impl Wish {
+    /// What the query says beside the file.
+    ///
+    /// # Errors
+    /// 422 naming the field.
+    pub fn of(fields: &Fields, address: Address, subject: Option<String>) -> Result<Self> {
+        let version = fields.number("version")?.and_then(|it| i64::try_from(it).ok());
+        let seconds = fields.number("seconds")?;
+        let disposition = match (fields.one("show")?, disposition(fields)?) {
+            (None, found) => found,
+            (Some(ISOLATED), Disposition::Inline) => Disposition::Isolated,
+            (Some(ISOLATED), _) => {
+                let detail = "a file is shown or downloaded: give show or download";
+                return Err(Error::invalid("show", detail));
+            }
+            (Some(_), _) => return Err(Error::invalid("show", "show must be isolated")),
+        };
+        Ok(Self { address, subject, seconds, version, disposition })
+    }
+}
+
+/// How a query wants the file: as an attachment, or as its type allows.
+///
+/// # Errors
+/// 422 for what is neither true nor false.
+pub fn disposition(fields: &Fields) -> Result<Disposition> {
+    Ok(if fields.flag("download")? { Disposition::Attachment } else { Disposition::Inline })
+}
+
+/// Get an address of a file in any namespace
+///
+/// As `GET /api/storage/url`, for a file of exactly the namespace that `ns` names (`ns=a&ns=b`).
+#[utoipa::path(
+    get, path = "/v1/files/url", operation_id = "get_file_url", tag = "files",
+    params(
+        ("ns" = Vec<String>, Query, description = "Labels of the namespace, in their order"),
+        ("path" = String, Query, description = "The file's path: the exact key of its item"),
+        ("seconds" = Option<u64>, Query, description = "1 to 86,400; an hour when absent, and no longer than what was presented"),
+        ("version" = Option<i64>, Query, description = "Only this version of the file"),
+        ("download" = Option<bool>, Query, description = "As an attachment, whatever its type"),
+        ("show" = Option<String>, Query, description = "`isolated`: HTML and SVG are shown, too, as they look without scripts, forms \
+            and network. Needs `--files-origin`, so that nothing of the console or the API is near"),
+    ),
+    responses(
+        (status = 200, description = "The address", body = AddressOut, example = json!({
+            "url": "/api/storage/open?u=5f0c1d2e3b4a5968.AQAAAAdkZWZhdWx0…", "expires_at": "2026-01-31T13:00:00.000000Z"
+        })),
+        (status = 404, description = "`not_found`"),
+    ),
+)]
+pub async fn url(State(app): State<Arc<App>>, holder: Holder, raw: Raw) -> Answer {
+    let fields = raw.fields(&["ns", "path", "seconds", "version", "download", "show"])?;
+    let wish = Wish::of(&fields, fields.address()?, raw.caller().subject.clone())?;
+    answer(&app, &holder.0, raw.reply(), wish).await
+}
+
+/// Answers with the address.
+///
+/// # Errors
+/// As [`address_of`].
+pub async fn answer(app: &App, identity: &Identity, reply: Reply, wish: Wish) -> Answer {
+    let (url, expires_at) = address_of(app, identity, wish).await?;
+    let answer = reply.with(&AddressOut { url, expires_at: rfc3339(expires_at) }).await?;
+    // It is as good as a key to this file.
+    Ok(([(header::CACHE_CONTROL, "no-store")], answer).into_response())
 }
 
 /// Get a file by its signed address
@@ -75,16 +156,19 @@ pub async fn open(
     if !is_meant {
         return Err(no_file());
     }
-    let as_attachment = url.disposition == Disposition::Attachment;
-    let sending = Sending { file, name: name_of(&url.key), as_attachment };
+    // The server may have had a host of files when the address was made.
+    if url.disposition == Disposition::Isolated && app.browsers.files_origin.is_none() {
+        return Err(no_file());
+    }
+    let sending = Sending { file, name: name_of(&url.key), disposition: url.disposition };
     send(&app, (&caller, &account), &headers, sending).await
 }
 
 /// The address of a file that is there, and when it expires.
 ///
 /// # Errors
-/// `NotFound`; 422 for a life that no address has.
-pub async fn address_of(
+/// `NotFound`; 422 for a life that no address has, and for showing without a host of files.
+async fn address_of(
     app: &App,
     identity: &Identity,
     wish: Wish,
@@ -92,6 +176,10 @@ pub async fn address_of(
     let Wish { address, subject, seconds, version, disposition } = wish;
     let now = app.clock.now();
     let expires_at = expiry(&identity.pass, seconds, now)?;
+    if disposition == Disposition::Isolated && app.browsers.files_origin.is_none() {
+        let detail = "show=isolated needs a host of files: this server has no --files-origin";
+        return Err(Error::invalid("show", detail).into());
+    }
     let file = app.raw_files.open(&identity.caller, &address).await?.ok_or_else(no_file)?;
     let chain = match &identity.pass {
         Pass::Token(token) => token.chain().copied().collect(),

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::app::App;
 use crate::app::archives::{PutArchive, STAGING_BYTES, Staging};
+use crate::auth::signed_url::Disposition;
 use crate::domain::files::raw_files::{RawBody, RawFile};
 use crate::domain::names::SnapshotId;
 use crate::domain::snapshots::archives::{Archive, WorkspaceName};
@@ -113,7 +114,7 @@ pub async fn get(State(app): State<Arc<App>>, raw: Raw) -> Answer {
         tag: hex::encode(archive.sha256),
         body: RawBody::Large(archive.id.0),
     };
-    let sending = Sending { file, name, as_attachment: true };
+    let sending = Sending { file, name, disposition: Disposition::Attachment };
     send(&app, (raw.caller(), &raw.account()), &raw.headers, sending).await
 }
 

@@ -24,8 +24,8 @@ export class Stage {
   }
 
   /** `options`: more arguments of the server. */
-  static async open(options: string[] = []): Promise<Stage> {
-    const server = await new Server(undefined, options).start();
+  static async open(options: string[] = [], port?: number): Promise<Stage> {
+    const server = await new Server(undefined, options, port).start();
     return new Stage(server, await Browser.open());
   }
 

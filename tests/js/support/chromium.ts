@@ -29,12 +29,13 @@ export class Browser {
     this.#folder = folder;
   }
 
-  static async open(): Promise<Browser> {
+  /** `flags`: more arguments of the program. */
+  static async open(flags: readonly string[] = []): Promise<Browser> {
     const folder = mkdtempSync(join(tmpdir(), "tk-chromium-"));
     const context = await chromium.launchPersistentContext(folder, {
       executablePath: EXECUTABLE,
       headless: true,
-      args: FLAGS,
+      args: [...FLAGS, ...flags],
       chromiumSandbox: false,
       acceptDownloads: true,
       timeout: PATIENCE_MS,

@@ -28,12 +28,13 @@ export class Server {
   #listen = "";
   #process: ChildProcess | undefined;
 
-  /** Without a database URL, on SQLite in a folder of its own. */
-  constructor(databaseUrl?: string, options: string[] = []) {
+  /** Without a database URL, on SQLite in a folder of its own. Without a port, on one that is free. */
+  constructor(databaseUrl?: string, options: string[] = [], port?: number) {
     this.database = databaseUrl
       ? ["--database-url", databaseUrl]
       : ["--data-dir", join(this.folder, "data")];
     this.#options = ["--allow-unsafe", ...options];
+    if (port !== undefined) this.#listen = `127.0.0.1:${port}`;
   }
 
   get url(): string {

@@ -275,6 +275,7 @@ HARMLESS = {
     ("after", "follow_changes"): "names its log: 410 in another one; what comes back is a change",
     ("after_seq", "load_entries"): "a place to read from; streams that come back have new numbers",
     ("version", "get_drive_url"): "names a version to read",
+    ("version", "get_file_url"): "names a version to read",
     ("version", "commit_checkpoints"): "versions of channels are the client's",
     ("version", "get_item_version"): "names a version to read",
     ("version", "restore_item_version"): "names a version to read",

@@ -46,6 +46,7 @@ export const PERMISSIONS = {
   get_document: "sessions:read",
   get_drive_url: "namespaces:read",
   get_file_content: "namespaces:read",
+  get_file_url: "namespaces:read",
   get_health: null,
   get_info: "any",
   get_item: "namespaces:read",

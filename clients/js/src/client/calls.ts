@@ -76,6 +76,21 @@ export class Calls {
     return (await this.#connection.call(request)) as GotOf<P>;
   }
 
+  /** The same with parameters that come several times. */
+  async getWith<P extends GetPath>(path: P, query: Pairs): Promise<GotOf<P>> {
+    const place = path + pairsText(query);
+    return (await this.#connection.call({
+      method: "GET",
+      path: place,
+      isWrite: false,
+    })) as GotOf<P>;
+  }
+
+  /** An address that the server made: without an origin of its own it is below this client's. */
+  whole<A extends { url: string }>(address: A): A {
+    return address.url.startsWith("/") ? { ...address, url: this.url + address.url } : address;
+  }
+
   /** The same as JSON text, which has room for values that MessagePack has not: any name of a field, and any whole number. */
   async getJson<P extends GetPath>(
     path: P,

@@ -3,9 +3,10 @@
 import type { CallOptions } from "../http/deadline.js";
 import { idOf } from "../wire/ids.js";
 import { optionalPositiveNumber, optionalWholeNumber } from "../wire/numbers.js";
-import { flag, list, number, optionalText, recordOf, text, time } from "../wire/records.js";
+import { flag, list, number, optionalText, recordOf, text } from "../wire/records.js";
 import type { Schemas } from "../wire/schemas.js";
 import type { Calls } from "./calls.js";
+import { type FileAddress, type FileUrlOptions, fileAddress } from "./file_records.js";
 import { requireBytes } from "./files.js";
 import { entriesOf } from "./pages.js";
 
@@ -27,13 +28,6 @@ const drivePage = recordOf<Schemas["DriveListing"]>()("a listing of the drive", 
   path: text,
   entries: list(driveEntry),
   next_cursor: optionalText,
-});
-
-/** An address that opens one file by GET without a key, until it expires. Hand it out like a key. */
-export type FileAddress = ReturnType<typeof fileAddress>;
-const fileAddress = recordOf<Schemas["FileAddress"]>()("an address", {
-  url: text,
-  expires_at: time,
 });
 
 export interface DriveOptions extends CallOptions {
@@ -60,14 +54,7 @@ export interface UploadToDriveOptions extends DriveOptions {
   mediaType?: string | undefined;
 }
 
-export interface DriveUrlOptions extends DriveOptions {
-  /** 1 to 86,400, default an hour; no longer than the key or token of this client. */
-  ttlSeconds?: number | undefined;
-  /** Only this version of the file. */
-  version?: number | undefined;
-  /** As an attachment, whatever its type. */
-  download?: boolean | undefined;
-}
+export type DriveUrlOptions = DriveOptions & FileUrlOptions;
 
 /**
  * Paths begin with `/`: `/memories` is the agent's memory, `/threads/{label}` has the files of a thread, everything else is the workspace. Each path is a
@@ -139,11 +126,10 @@ export class Drive {
    * of the subject. NotFoundError where there is no such file, or not in this version.
    */
   async getUrl(path: string, options: DriveUrlOptions = {}): Promise<FileAddress> {
-    const { ttlSeconds: seconds, version, download } = options;
-    const query = { ...fileOf(path, options), seconds, version, download };
-    const found = fileAddress(await this.#calls.with(options).get("/api/storage/url", query));
-    // Without an origin of its own it is relative to the server.
-    return found.url.startsWith("/") ? { ...found, url: this.#calls.url + found.url } : found;
+    const { ttlSeconds: seconds, version, download, show } = options;
+    const query = { ...fileOf(path, options), seconds, version, download, show };
+    const found = await this.#calls.with(options).get("/api/storage/url", query);
+    return this.#calls.whole(fileAddress(found));
   }
 }
 

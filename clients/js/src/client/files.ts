@@ -15,11 +15,14 @@ import {
   downloadedFile,
   type EditedFile,
   editedFile,
+  type FileAddress,
   type FileEntry,
   type FileLines,
   type FileMatches,
   type FilePage,
+  type FileUrlOptions,
   type FileWindow,
+  fileAddress,
   fileEntry,
   fileLines,
   fileMatches,
@@ -284,6 +287,21 @@ export class Files {
     return storedFile(
       await this.#calls.with(options).putBytes("/v1/files/content", query, { bytes, mediaType }),
     );
+  }
+
+  /** Make an address of a file, as `client.drive.getUrl` does for files of a drive. NotFoundError where there is no such file. */
+  async getUrl(
+    namespace: readonly string[],
+    path: string,
+    options: FileUrlOptions = {},
+  ): Promise<FileAddress> {
+    const { ttlSeconds: seconds, version, download, show } = options;
+    const query = contentOf(namespace, path);
+    for (const [name, value] of Object.entries({ seconds, version, download, show })) {
+      if (value !== undefined) query.push([name, String(value)]);
+    }
+    const found = await this.#calls.with(options).getWith("/v1/files/url", query);
+    return this.#calls.whole(fileAddress(found));
   }
 
   /** What is known of a file without its content; undefined where there is none. */

@@ -1211,6 +1211,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/files/url": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an address of a file in any namespace
+         * @description As `GET /api/storage/url`, for a file of exactly the namespace that `ns` names (`ns=a&ns=b`).
+         */
+        get: operations["get_file_url"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/files/write": {
         parameters: {
             query?: never;
@@ -8959,6 +8979,8 @@ export interface operations {
                 path: string;
                 /** @description 1 to 86,400; an hour when absent, and no longer than what was presented */
                 seconds?: number;
+                /** @description `isolated`: HTML and SVG are shown, too, as they look without scripts, forms and network. Needs `--files-origin`, so that nothing of the console or the API is near */
+                show?: string;
                 /** @description Whose drive: for keys without a subject */
                 subject?: string;
                 /** @description Only this version of the file */
@@ -10499,6 +10521,53 @@ export interface operations {
             410: components["responses"]["410.key_destroyed"];
             413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    get_file_url: {
+        parameters: {
+            query: {
+                /** @description As an attachment, whatever its type */
+                download?: boolean;
+                /** @description Labels of the namespace, in their order */
+                ns: string[];
+                /** @description The file's path: the exact key of its item */
+                path: string;
+                /** @description 1 to 86,400; an hour when absent, and no longer than what was presented */
+                seconds?: number;
+                /** @description `isolated`: HTML and SVG are shown, too, as they look without scripts, forms and network. Needs `--files-origin`, so that nothing of the console or the API is near */
+                show?: string;
+                /** @description Only this version of the file */
+                version?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["FileAddress"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
             422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];

@@ -11,6 +11,7 @@ import { Failure, Loading } from "../../parts/states.js";
 import { Versions } from "../store/versions.js";
 import { FileActions } from "./file_actions.js";
 import { PREVIEW_BYTES_MAX, useFile } from "./queries.js";
+import { Rendered } from "./rendered.js";
 import { spotOf } from "./spot.js";
 
 export function FileView({ route }: { route: FilesRoute }) {
@@ -32,6 +33,7 @@ export function FileView({ route }: { route: FilesRoute }) {
         </button>
       ) : null}
       {!data && !error ? <Loading /> : null}
+      {data ? <Rendered route={route} /> : null}
       {data ? <BytesView bytes={data} name={route.path} /> : null}
       {spot ? <Versions namespace={spot.namespace} itemKey={spot.path} /> : null}
     </article>
