@@ -1,9 +1,12 @@
 //! Tests that lists end when their time is over. The tables are locked, as a list that goes through very many rows would wait for them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
 use sqlx::{Connection, Executor, PgConnection};
+use threadkeep::domain::checkpoints::group_commit::GroupCommit;
+use threadkeep::domain::clock::Clock;
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::sessions::storage::FindDocuments;
 use threadkeep::domain::snapshots::storage::ListSnapshots;
@@ -31,6 +34,7 @@ async fn every_list_ends_when_its_time_is_over() {
     let mut h = Harness::postgres().await;
     let many = StorageConfig { exclusive: false, connections: CONNECTIONS, ..config(h.url()) };
     h.storage = storage::open(&many).await.unwrap();
+    h.queue = GroupCommit::start(h.storage.clone(), &Arc::new(Clock::System));
     h.commit(commit("t", vec![Put::new("1").op()])).await.unwrap();
     let threads = granted_callers::Desk::on(&h.storage).await;
     let sessions = Desk::on(&h).await;
