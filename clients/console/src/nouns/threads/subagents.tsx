@@ -2,7 +2,7 @@
 
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { Bot } from "lucide-react";
-import { createContext, type ReactNode, useContext, useState } from "react";
+import { createContext, type ReactNode, useContext, useRef, useState } from "react";
 import { useApi } from "../../api/context.js";
 import type { Call } from "../../content/conversation.js";
 import { isFields } from "../../content/fields.js";
@@ -87,15 +87,30 @@ export function useJoinedRuns(ns: string): Joined {
       isPending: results.some(({ isPending }) => isPending),
     }),
   });
-  const byCall = new Map(joined.pairs);
+  const { byCall, others } = useFound(`${threadId} ${ns}`, joined);
   const known = new Set([...byCall.values()].map((run) => run.ns));
   const isRead = ({ caller }: Run) => caller === undefined || read.includes(caller);
+  if (!joined.isPending) {
+    others.clear();
+    for (const run of runs) if (!known.has(run.ns) && isRead(run)) others.add(run.ns);
+  }
   return {
     byCall,
-    others: joined.isPending ? [] : runs.filter((run) => !known.has(run.ns) && isRead(run)),
+    others: runs.filter((run) => others.has(run.ns)),
     more: callers.length - read.length,
     readMore: () => setCount(count + CALLERS_AT_ONCE),
   };
+}
+
+/** What was found before stays while the newest step is read again: an agent that a person has opened stays open. */
+function useFound(place: string, { pairs }: { pairs: readonly (readonly [string, Run])[] }) {
+  const found = useRef({ place, byCall: new Map<string, Run>(), others: new Set<string>() });
+  if (found.current.place !== place) {
+    found.current = { place, byCall: new Map(), others: new Set() };
+  }
+  const { byCall, others } = found.current;
+  for (const [call, run] of pairs) byCall.set(call, run);
+  return { byCall, others };
 }
 
 /** What stands under a call: the agent that it called, if it called one. */
