@@ -1,9 +1,14 @@
 /** A control is offered exactly when the server allows its operation, for a dozen kinds of credentials; and no walk is answered 403. */
 
+import { createHmac, randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { Client, type Grants, type Key } from "threadkeep";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { newKey } from "../support/server.js";
+import { run } from "../support/server.js";
+import { waitUntil } from "../support/waiting.js";
 import { Requests } from "./acting.js";
 import { plan } from "./agents.js";
 import { violations } from "./axe.js";
@@ -13,6 +18,10 @@ const ALL = ["read", "append", "write"] as const;
 const READ = ["read"] as const;
 const THREAD = "ann:trip";
 const NOTES = ["ann", "notes"];
+const TENANT = "acme";
+const JWT = "a JWT of a subject";
+const issuerSecret = randomBytes(32).toString("hex");
+let folder: string;
 let stage: Stage;
 let key: string;
 let client: Client;
@@ -23,6 +32,7 @@ const CREDENTIALS: Credential[] = [
   ["the whole tenant", undefined],
   ["a subject", undefined, "ann"],
   ["another subject", undefined, "bob"],
+  [JWT, undefined, "ann"],
   ["read-only by id", { threads: [{ id: THREAD, actions: granted(READ) }] }],
   ["read-only by prefix", { threads: [{ prefix: "ann:", actions: granted(READ) }] }],
   ["read-only by ownership", { threads: [{ owned: true, actions: granted(READ) }] }, "ann"],
@@ -61,9 +71,18 @@ const OF_TENANT = [
 const SECTIONS = ["#/", "#/threads", "#/inbox", "#/store", "#/files", "#/sessions", "#/connect"];
 
 beforeAll(async () => {
-  stage = await Stage.open();
-  key = await newKey(stage.server.place);
+  folder = mkdtempSync(join(tmpdir(), "tk-issuers-"));
+  stage = await Stage.open(["--issuers", issuers()]);
+  key = (await run(stage.server.place, ["keys", "create", "--tenant", TENANT])).trim();
   client = new Client({ url: stage.server.url, apiKey: key });
+  await waitUntil(
+    () =>
+      client.whoami().then(
+        () => true,
+        () => false,
+      ),
+    "the server to see the key",
+  );
   const { token } = await client.tokens.mint({ subject: "ann", ttlSeconds: 3_600 });
   await plan({ url: stage.server.url, apiKey: token }, THREAD);
   await client.store.putSetting(NOTES, { history: 3 });
@@ -77,9 +96,31 @@ beforeAll(async () => {
 
 afterEach(() => stage.closePages());
 
-afterAll(() => stage.close());
+afterAll(async () => {
+  await stage.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 
-async function tokenOf([, grants, subject]: Credential): Promise<string> {
+/** The file that names a login of the tenant. */
+function issuers(): string {
+  const [file, secret] = [join(folder, "issuers.json"), join(folder, "secret")];
+  const login = { name: "login", tenant: TENANT, issuer: "https://login.test", audience: "tk" };
+  const keys = { algorithm: "HS256", secret_file: secret, subject_claim: "sub" };
+  writeFileSync(secret, issuerSecret);
+  writeFileSync(file, JSON.stringify({ issuers: [{ ...login, ...keys }] }));
+  return file;
+}
+
+function jwtOf(sub: string): string {
+  const text = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+  const exp = Math.floor(Date.now() / 1_000) + 3_600;
+  const claims = { iss: "https://login.test", aud: "tk", sub, exp };
+  const signed = `${text({ alg: "HS256", typ: "JWT" })}.${text(claims)}`;
+  return `${signed}.${createHmac("sha256", issuerSecret).update(signed).digest("base64url")}`;
+}
+
+async function tokenOf([name, grants, subject]: Credential): Promise<string> {
+  if (name === JWT) return jwtOf(subject ?? "");
   if (grants === undefined && subject === undefined) return key;
   const { token } = await client.tokens.mint({
     ttlSeconds: 3_600,
@@ -269,3 +310,28 @@ it("a read-only token has every control disabled, with the reason for a screen r
   await page.keyboard.press("Enter");
   expect(await page.getByRole("dialog").count()).toBe(0);
 });
+
+it.each(["expired", "revoked"])(
+  "a token that is %s sees the login and nothing else",
+  async (how) => {
+    const short = how === "expired" ? { ttlSeconds: 1 } : {};
+    const { token, tokenId } = await client.tokens.mint({ subject: "ann", ...short });
+    if (how === "revoked") await client.tokens.revoke({ tokenId });
+    const ends = new Client({ url: stage.server.url, apiKey: token });
+    await waitUntil(
+      () =>
+        ends.whoami().then(
+          () => false,
+          () => true,
+        ),
+      "the token to end",
+    );
+    const { page } = await stage.page(`#/login?token=${token}`);
+    for (const address of ["#/", ...SCREENS, ...OF_TENANT]) {
+      await stage.go(page, address);
+      await page.getByLabel("Key or token").waitFor();
+      expect(await controlsOf(page), address).toEqual([]);
+      expect(await page.locator("nav.sections").count(), address).toBe(0);
+    }
+  },
+);
