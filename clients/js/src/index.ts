@@ -52,6 +52,21 @@ export type {
   UploadToDriveOptions,
 } from "./client/drive.js";
 export type {
+  AppendFileOptions,
+  ChangeFileOptions,
+  Dialect,
+  EditFileOptions,
+  FileOptions,
+  FileToUpload,
+  FileUrlOptions,
+  GlobFilesOptions,
+  GrepFilesOptions,
+  LsOptions,
+  MoveFilesOptions,
+  PutContentOptions,
+  ReadFileOptions,
+} from "./client/file_options.js";
+export type {
   AppendedFile,
   DownloadedFile,
   EditedFile,
@@ -61,28 +76,13 @@ export type {
   FileLines,
   FileMatches,
   FilePage,
-  FileUrlOptions,
   FileWindow,
   MovedFiles,
   StoredFile,
   UploadedFile,
   WrittenFile,
 } from "./client/file_records.js";
-export type {
-  AppendFileOptions,
-  ChangeFileOptions,
-  Dialect,
-  EditFileOptions,
-  FileOptions,
-  Files,
-  FileToUpload,
-  GlobFilesOptions,
-  GrepFilesOptions,
-  LsOptions,
-  MoveFilesOptions,
-  PutContentOptions,
-  ReadFileOptions,
-} from "./client/files.js";
+export type { Files } from "./client/files.js";
 export type {
   CreateKeyOptions,
   Keys,

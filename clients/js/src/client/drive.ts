@@ -6,7 +6,8 @@ import { optionalPositiveNumber, optionalWholeNumber } from "../wire/numbers.js"
 import { flag, list, number, optionalText, recordOf, text } from "../wire/records.js";
 import type { Schemas } from "../wire/schemas.js";
 import type { Calls } from "./calls.js";
-import { type FileAddress, type FileUrlOptions, fileAddress } from "./file_records.js";
+import type { FileUrlOptions } from "./file_options.js";
+import { type FileAddress, fileAddress } from "./file_records.js";
 import { requireBytes } from "./files.js";
 import { entriesOf } from "./pages.js";
 

@@ -1,6 +1,5 @@
 /** What the files calls answer, in the words of JavaScript. Times are the texts that the files hold. */
 
-import type { CallOptions } from "../http/deadline.js";
 import { bytesIn, objectOf } from "../wire/answers.js";
 import {
   flag,
@@ -37,17 +36,6 @@ export const fileAddress = recordOf<Schemas["FileAddress"]>()("an address", {
   url: text,
   expires_at: time,
 });
-
-export interface FileUrlOptions extends CallOptions {
-  /** 1 to 86,400, default an hour; no longer than the key or token of this client. */
-  ttlSeconds?: number | undefined;
-  /** Only this version of the file. */
-  version?: number | undefined;
-  /** As an attachment, whatever its type. */
-  download?: boolean | undefined;
-  /** HTML and SVG are shown, too, without scripts, forms and network. The server needs `--files-origin`, else InvalidError. */
-  show?: "isolated" | undefined;
-}
 
 export type FilePage = ReturnType<typeof filePage>;
 export const filePage = recordOf<Schemas["FileList"]>()("a listing", {

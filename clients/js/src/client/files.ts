@@ -5,9 +5,22 @@ import type { CallOptions } from "../http/deadline.js";
 import { listIn, numberIn } from "../wire/answers.js";
 import { namespaceOf } from "../wire/ids.js";
 import { wellFormed } from "../wire/packing.js";
-import type { Schemas } from "../wire/schemas.js";
 import { wideOnWire } from "../wire/wide_text.js";
 import type { Calls } from "./calls.js";
+import type {
+  AppendFileOptions,
+  ChangeFileOptions,
+  EditFileOptions,
+  FileOptions,
+  FileToUpload,
+  FileUrlOptions,
+  GlobFilesOptions,
+  GrepFilesOptions,
+  LsOptions,
+  MoveFilesOptions,
+  PutContentOptions,
+  ReadFileOptions,
+} from "./file_options.js";
 import {
   type AppendedFile,
   appendedFile,
@@ -20,7 +33,6 @@ import {
   type FileLines,
   type FileMatches,
   type FilePage,
-  type FileUrlOptions,
   type FileWindow,
   fileAddress,
   fileEntry,
@@ -40,76 +52,6 @@ import {
 
 /** The error of a file of a download that comes when it is asked for again. */
 const TOO_LARGE_FOR_BATCH = "too_large_for_batch";
-
-/** The deepagents package whose rules the server follows for patterns, sizes, orders, lines, texts of errors and the form of files. */
-export type Dialect = Schemas["FileDialect"];
-
-export interface FileOptions extends CallOptions {
-  /** Default "javascript". */
-  dialect?: Dialect | undefined;
-}
-
-export interface LsOptions extends FileOptions {
-  /** All files below, instead of those of the folder and its folders. */
-  recursive?: boolean | undefined;
-  /** Default and most: 10,000. */
-  limit?: number | undefined;
-  /** `nextCursor` of the page before, with the same arguments. */
-  cursor?: string | undefined;
-}
-
-export interface ReadFileOptions extends FileOptions {
-  /** Lines to skip. */
-  offset?: number | undefined;
-  /** Lines to read. Default 500, in Python's dialect 2,000. */
-  limit?: number | undefined;
-}
-
-export interface ChangeFileOptions extends FileOptions {
-  /** Only if the file has this version (0: there is none), else VersionConflictError. */
-  ifVersion?: number | undefined;
-}
-
-export interface AppendFileOptions extends ChangeFileOptions {
-  /** Only if this is the SHA-256 (hexadecimal) of the content so far, else BaseMismatchError. */
-  baseSha256?: string | undefined;
-}
-
-export interface EditFileOptions extends ChangeFileOptions {
-  replaceAll?: boolean | undefined;
-}
-
-export interface GlobFilesOptions extends FileOptions {
-  path?: string | undefined;
-  limit?: number | undefined;
-}
-
-export interface GrepFilesOptions extends FileOptions {
-  path?: string | undefined;
-  /** Only files whose names match. */
-  glob?: string | undefined;
-  maxCount?: number | undefined;
-}
-
-export interface MoveFilesOptions extends FileOptions {
-  toNamespace?: readonly string[] | undefined;
-  overwrite?: boolean | undefined;
-  /** Of the source. */
-  ifVersion?: number | undefined;
-}
-
-export interface PutContentOptions extends CallOptions {
-  /** Default: by the name. */
-  mediaType?: string | undefined;
-  ifVersion?: number | undefined;
-}
-
-export interface FileToUpload {
-  path: string;
-  bytes: Uint8Array;
-  /** Default: by the name. */
-  mediaType?: string | undefined;
-}
 
 /**
  * Files are items of the store in the form of deepagents' StoreBackend. A namespace is exact: the files of namespaces below it are
