@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 
+const METRIC: &str = "threadkeep_event_streams";
+
 /// Streams of this server.
 #[derive(Default)]
 pub struct OpenStreams {
@@ -42,8 +44,8 @@ impl OpenStreams {
         check("one credential", own, LIMITS.event_streams_per_credential_max)?;
         check("a tenant", all_of_tenant, LIMITS.event_streams_per_tenant_max)?;
         check("a server", counts.all, LIMITS.event_streams_max)?;
-        let more = counts.all + 1;
-        counts.change(more);
+        counts.all += 1;
+        metrics::gauge!(METRIC).increment(1);
         let of_tenant = counts.tenants.entry(tenant.to_owned()).or_default();
         of_tenant.all += 1;
         *of_tenant.holders.entry(holder.to_owned()).or_default() += 1;
@@ -54,13 +56,6 @@ impl OpenStreams {
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Counts {
-    fn change(&mut self, all: u64) {
-        self.all = all;
-        metrics::gauge!("threadkeep_event_streams").set(all as f64);
     }
 }
 
@@ -75,8 +70,8 @@ fn check(whose: &str, open: u64, max: u64) -> Result<()> {
 impl Drop for OpenStream {
     fn drop(&mut self) {
         let mut counts = self.streams.counts();
-        let left = counts.all - 1;
-        counts.change(left);
+        counts.all -= 1;
+        metrics::gauge!(METRIC).decrement(1);
         let Some(of_tenant) = counts.tenants.get_mut(&self.tenant) else { return };
         of_tenant.all -= 1;
         if let Some(own) = of_tenant.holders.get_mut(&self.holder) {

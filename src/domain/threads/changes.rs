@@ -28,7 +28,7 @@ const NEAR: Look = Look { back: 5 * SECOND, threads_max: 1_000 };
 /// Some readings look back so far: longer than a write may take.
 const FAR: Look = Look { back: 300 * SECOND, threads_max: 5_000 };
 const LOOK_FAR_EVERY: Duration = Duration::from_secs(15);
-/// What waits for a follower that is slow.
+/// Changes that wait for a slow follower.
 const QUEUE_MAX: usize = 1_024;
 /// How long a new follower waits for the first reading.
 const READY_WITHIN: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ struct Look {
     threads_max: usize,
 }
 
-/// What is known of a thread that has changed.
+/// A thread that has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadChange {
     pub thread_id: String,
@@ -58,7 +58,7 @@ pub enum ThreadChangeKind {
     Delete,
 }
 
-/// What a follower gets.
+/// A message to a follower.
 #[derive(Debug, Clone)]
 pub enum Told {
     Change(Arc<ThreadChange>),
@@ -66,7 +66,7 @@ pub enum Told {
     Resync,
 }
 
-/// What a follower wants to hear of, of what it may read.
+/// The threads that a follower asks for, of those that it may read.
 #[derive(Debug, Clone, Default)]
 pub struct WatchedThreads {
     /// Empty: all.
@@ -101,7 +101,7 @@ struct Followed {
     is_ready: watch::Sender<bool>,
 }
 
-/// What the reader knows of a tenant.
+/// The state of the reader for a tenant.
 struct Read {
     newest: Micros,
     /// By thread: what was told last, and its time. All are hashes, so that a tenant takes little memory.
@@ -114,7 +114,7 @@ pub struct ThreadFollower {
     caller: Caller,
     watched: WatchedThreads,
     told: broadcast::Receiver<Told>,
-    /// What came behind the position with which it began.
+    /// Changes behind the position with which it began.
     missed: VecDeque<Told>,
     position: Micros,
 }
@@ -179,7 +179,7 @@ impl ThreadChanges {
         Ok(ThreadFollower { caller: caller.clone(), watched, told, missed, position })
     }
 
-    /// What changed behind a position, and some of what changed shortly before.
+    /// Reads the changes behind a position, and some from shortly before.
     async fn missed(&self, tenant: &str, after: Micros) -> Result<VecDeque<Told>> {
         let since = after - FAR.back;
         let changed = self.storage.list_changed_threads(tenant, since, FAR.threads_max).await?;
@@ -206,7 +206,7 @@ impl ThreadChanges {
                     pause = PAUSE_AFTER_ERROR;
                 }
             }
-            // Who comes meanwhile waits for a first reading.
+            // A follower that comes meanwhile waits for a first reading.
             let _ = tokio::time::timeout(pause, self.came.notified()).await;
         }
     }
@@ -245,7 +245,7 @@ impl ThreadChanges {
         Ok(())
     }
 
-    /// What is there before anything is told.
+    /// Reads the threads that changed before anything is told.
     async fn read_first(&self, tenant: &str) -> Result<Read> {
         let newest = self.storage.list_changed_threads(tenant, 0, 1).await?;
         let newest = newest.first().map_or(0, |it| it.at);
@@ -268,7 +268,7 @@ impl Followed {
 }
 
 impl Read {
-    /// What of it is new, oldest first.
+    /// Takes note of changes. Returns the new ones, oldest first.
     fn take(&mut self, changed: Vec<ThreadChange>) -> Vec<Arc<ThreadChange>> {
         let mut new = Vec::new();
         for change in changed.into_iter().rev() {

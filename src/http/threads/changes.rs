@@ -69,7 +69,7 @@ pub async fn follow(
     Ok(answer)
 }
 
-/// What the query may have.
+/// The parameters of the query.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "the document's; `read` reads them, because `id` comes several times")]

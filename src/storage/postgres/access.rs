@@ -1,5 +1,7 @@
 //! Reads and writes rows for the SQL that both engines share. Arrays of numbers are read as their bytes.
 
+use std::time::{Duration, Instant};
+
 use async_trait::async_trait;
 use futures::TryStreamExt as _;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -11,6 +13,7 @@ use super::pool::{Lease, Pool};
 use super::{NOW, PostgresStorage, TENANT_IN_INDEX};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
+use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue};
 use crate::storage::maintenance::postgres::garbage::remove_garbage;
@@ -76,6 +79,8 @@ struct Transaction {
     connection: Lease,
     /// Codes of errors that say that what is stored is damaged.
     damaging: &'static [&'static str],
+    /// When a search ends. Its connection ends a single statement.
+    until: Option<Instant>,
 }
 
 #[async_trait]
@@ -112,7 +117,9 @@ impl Accessible for PostgresStorage {
     }
 
     async fn begin_search_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
-        begin_on(self.searches.get(tenant).await?, BEGIN_READ).await
+        let until = Instant::now() + Duration::from_secs(LIMITS.search_seconds_max);
+        let begun = begin_transaction(self.searches.get(tenant).await?, BEGIN_READ).await?;
+        Ok(Box::new(Transaction { until: Some(until), ..begun }))
     }
 
     async fn begin_priority_read(&self) -> Result<Box<dyn Access + '_>> {
@@ -175,10 +182,14 @@ pub(super) async fn begin_access<'a>(
     begin_on(pool.get().await?, begin).await
 }
 
-async fn begin_on<'a>(mut connection: Lease, begin: &'static str) -> Result<Box<dyn Access + 'a>> {
+async fn begin_on<'a>(connection: Lease, begin: &'static str) -> Result<Box<dyn Access + 'a>> {
+    Ok(Box::new(begin_transaction(connection, begin).await?))
+}
+
+async fn begin_transaction(mut connection: Lease, begin: &'static str) -> Result<Transaction> {
     connection.open(begin).await?;
     let damaging = if begin == BEGIN_READ { &UNREADABLE[..] } else { &DAMAGED };
-    Ok(Box::new(Transaction { connection, damaging }))
+    Ok(Transaction { connection, damaging, until: None })
 }
 
 /// A statement is a transaction of its own: one round trip.
@@ -208,6 +219,9 @@ impl Access for BorrowedTransaction<'_> {
 #[async_trait]
 impl Access for Transaction {
     async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
+        if self.until.is_some_and(|it| Instant::now() > it) {
+            return Err(Error::ReadTooLong);
+        }
         fetch(&mut self.connection, statement, binds, self.damaging).await
     }
 

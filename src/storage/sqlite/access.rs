@@ -156,6 +156,7 @@ impl Accessible for SqliteStorage {
 #[async_trait]
 impl Access for Read<'_> {
     async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
+        self.check_time()?;
         fetch(self, statement, binds, read_error).await
     }
 
