@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::drive_upload::upload_one;
 use super::raw_call::{Raw, Sending, deadline, name_of, no_file, send};
-use super::signed::{self, AddressOut, Wish};
+use super::signed::{self, AddressOut, AddressParams, Wish};
 use crate::app::App;
 use crate::auth::signed_url::Disposition;
 use crate::domain::caller::Caller;
@@ -164,11 +164,7 @@ pub async fn delete(State(app): State<Arc<App>>, raw: Raw) -> Answer {
     params(
         ("path" = String, Query, description = "The file"),
         ("subject" = Option<String>, Query, description = "Whose drive: for keys without a subject"),
-        ("seconds" = Option<u64>, Query, description = "1 to 86,400; an hour when absent, and no longer than what was presented"),
-        ("version" = Option<i64>, Query, description = "Only this version of the file"),
-        ("download" = Option<bool>, Query, description = "As an attachment, whatever its type"),
-        ("show" = Option<String>, Query, description = "`isolated`: HTML and SVG are shown, too, as they look without scripts, forms \
-            and network. Needs `--files-origin`, so that nothing of the console or the API is near"),
+        AddressParams,
     ),
     responses(
         (status = 200, description = "The address", body = AddressOut, example = json!({

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Uri, header};
 use axum::response::IntoResponse as _;
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::raw_call::{Raw, Sending, name_of, no_file, send};
 use crate::app::App;
@@ -27,6 +27,21 @@ use crate::http::request::problem::Problem;
 use crate::http::request::query_fields::Fields;
 
 const ISOLATED: &str = "isolated";
+
+/// What a query says of an address, beside the file.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "the document's; `Wish::of` reads them")]
+pub struct AddressParams {
+    /// 1 to 86,400; an hour when absent, and no longer than what was presented
+    seconds: Option<u64>,
+    /// Only this version of the file
+    version: Option<i64>,
+    /// As an attachment, whatever its type
+    download: Option<bool>,
+    /// `isolated`: HTML and SVG are shown, too, as they look without scripts, forms and network. Needs `--files-origin`
+    show: Option<String>,
+}
 
 /// An address to make.
 pub struct Wish {
@@ -82,11 +97,7 @@ pub fn disposition(fields: &Fields) -> Result<Disposition> {
     params(
         ("ns" = Vec<String>, Query, description = "Labels of the namespace, in their order"),
         ("path" = String, Query, description = "The file's path: the exact key of its item"),
-        ("seconds" = Option<u64>, Query, description = "1 to 86,400; an hour when absent, and no longer than what was presented"),
-        ("version" = Option<i64>, Query, description = "Only this version of the file"),
-        ("download" = Option<bool>, Query, description = "As an attachment, whatever its type"),
-        ("show" = Option<String>, Query, description = "`isolated`: HTML and SVG are shown, too, as they look without scripts, forms \
-            and network. Needs `--files-origin`, so that nothing of the console or the API is near"),
+        AddressParams,
     ),
     responses(
         (status = 200, description = "The address", body = AddressOut, example = json!({

@@ -1,4 +1,4 @@
-/** What the server is: its version, its database, and what it has been set up with. */
+/** Reads the version, the database and the features of the server. */
 
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../api/context.js";

@@ -1,4 +1,4 @@
-/** What the palette offers for a text: the sections, the actions of the page, and the things that may have the text as their id. */
+/** Finds the entries of the palette for a text: sections, actions of the page, and things that may have the text as their id. */
 
 import type { Section } from "../api/grants.js";
 import { sessionOfGrant } from "../nouns/sessions/session_key.js";

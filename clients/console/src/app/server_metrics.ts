@@ -1,4 +1,4 @@
-/** What the counts of the server say: rates and latencies by route, and the totals of its work. */
+/** Derives rates and latencies by route, and totals, from the counts of the server. */
 
 import type { Sample } from "./metrics_text.js";
 

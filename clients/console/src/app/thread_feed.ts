@@ -10,7 +10,7 @@ const PAUSE_MS = 15_000;
 /** A server that does not answer for this long is away: views ask again, and show what is wrong. */
 const AWAY_MS = 10_000;
 
-/** What one tab tells the others. */
+/** A message from one tab to the others. */
 type Note =
   /** A new tab asks who follows. */
   | { type: "hello" }

@@ -1,6 +1,7 @@
 /** Buttons of actions. Each names the operations that it calls; one that is not allowed stays in the page and says what it needs. */
 
 import { type ReactNode, useId, useState } from "react";
+import type { Identity } from "threadkeep";
 import { missingOf, type Need } from "../api/capabilities.js";
 import { useApi } from "../api/context.js";
 import { useOffered } from "../app/page_actions.js";
@@ -15,7 +16,10 @@ export interface Action {
 
 /** The first thing that the caller lacks for these; undefined: the action is allowed. */
 export function useMissing(needs: readonly Need[]): string | undefined {
-  const { identity } = useApi();
+  return firstMissing(useApi().identity, needs);
+}
+
+function firstMissing(identity: Identity, needs: readonly Need[]): string | undefined {
   for (const need of needs) {
     const missing = missingOf(identity, need);
     if (missing !== undefined) return missing;
@@ -32,9 +36,7 @@ interface BarGiven {
 export function ActionBar({ label, actions }: BarGiven) {
   const { identity } = useApi();
   const [open, setOpen] = useState<string>();
-  const isAllowed = ({ needs }: Action) =>
-    needs.every((need) => missingOf(identity, need) === undefined);
-  const allowed = actions.filter(isAllowed);
+  const allowed = actions.filter(({ needs }) => firstMissing(identity, needs) === undefined);
   useOffered(
     allowed.map((one) => ({ label: one.label, group: label, run: () => setOpen(one.label) })),
   );

@@ -61,7 +61,7 @@ const threadFields = recordOf<ToldThread>()("a change", {
   status: (raw, name) => optionalText(raw, name) as ThreadStatus | undefined,
 });
 
-/** What is no change. */
+/** An event that tells of no change. */
 type Other = { type: "ready"; position: string } | { type: "resync"; position: string | undefined };
 
 /**

@@ -1,4 +1,4 @@
-/** What the calls of `client.files` take beside their files. */
+/** Declares the options of the calls of `client.files`. */
 
 import type { CallOptions } from "../http/deadline.js";
 import type { Schemas } from "../wire/schemas.js";

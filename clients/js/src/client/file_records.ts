@@ -1,4 +1,4 @@
-/** What the files calls answer, in the words of JavaScript. Times are the texts that the files hold. */
+/** Reads the answers of the file calls into records of JavaScript. Times are the texts that the files hold. */
 
 import { bytesIn, objectOf } from "../wire/answers.js";
 import {

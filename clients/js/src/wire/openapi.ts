@@ -8979,7 +8979,7 @@ export interface operations {
                 path: string;
                 /** @description 1 to 86,400; an hour when absent, and no longer than what was presented */
                 seconds?: number;
-                /** @description `isolated`: HTML and SVG are shown, too, as they look without scripts, forms and network. Needs `--files-origin`, so that nothing of the console or the API is near */
+                /** @description `isolated`: HTML and SVG are shown, too, as they look without scripts, forms and network. Needs `--files-origin` */
                 show?: string;
                 /** @description Whose drive: for keys without a subject */
                 subject?: string;
@@ -10539,7 +10539,7 @@ export interface operations {
                 path: string;
                 /** @description 1 to 86,400; an hour when absent, and no longer than what was presented */
                 seconds?: number;
-                /** @description `isolated`: HTML and SVG are shown, too, as they look without scripts, forms and network. Needs `--files-origin`, so that nothing of the console or the API is near */
+                /** @description `isolated`: HTML and SVG are shown, too, as they look without scripts, forms and network. Needs `--files-origin` */
                 show?: string;
                 /** @description Only this version of the file */
                 version?: number;

@@ -39,7 +39,7 @@ export function useThreads(filter: ThreadsFilter) {
   });
 }
 
-/** How many threads meet a filter; undefined while it is not known, or may not be. */
+/** Counts the threads that meet a filter. Undefined until the answer is there, and where the credential lists no threads. */
 export function useThreadCount(filter: Pick<ThreadsFilter, "status" | "q">) {
   const { client, identity } = useApi();
   const isFollowed = useIsFollowed();
@@ -124,7 +124,7 @@ export function useThreadState({ threadId, ns, checkpoint }: StateName, version:
   });
 }
 
-/** What the tasks of a state ask and write, without the values. Cut, unless `isWhole`. */
+/** Reads the questions and writes of the tasks of a state, without its values. They are cut, unless `isWhole`. */
 export function useTasks(
   { threadId, ns, checkpoint }: StateName,
   version: string,

@@ -14,7 +14,7 @@ import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
 import { useThread } from "./queries.js";
-import { type RuleOwner, ruleIn, useRule } from "./retention_queries.js";
+import { needsOfRule, type RuleOwner, ruleIn, useRule } from "./retention_queries.js";
 import { RetentionReports } from "./retention_reports.js";
 import { sentencesOf } from "./retention_rule.js";
 import { ChangeRule, DeleteRule, RunRule } from "./rule_dialogs.js";
@@ -96,10 +96,7 @@ function RuleView({ owner }: { owner: RuleOwner }) {
     return <Failure error={error} retry={() => void refetch()} />;
   }
   if (policy === undefined) return <Loading />;
-  const changes = [
-    { operation: "put_retention_policy", thing },
-    { operation: "run_retention", thing },
-  ] as const;
+  const changes = needsOfRule(owner);
   const change = {
     label: "Set the rule",
     needs: changes,

@@ -2,7 +2,7 @@
 
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import type { Client, RetentionPolicy, RetentionReport } from "threadkeep";
-import type { Thing } from "../../api/capabilities.js";
+import type { Need, Thing } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { LIST_MS, listInterval } from "../../app/live.js";
 import type { Rule } from "./retention_rule.js";
@@ -11,7 +11,7 @@ export const PAGE_REPORTS = 100;
 /** As many pages are looked through for one report. */
 const PAGES_MAX = 20;
 
-/** What a rule belongs to: a thread, or without one the tenant. */
+/** The owner of a rule: a thread, or without one the tenant. */
 export interface RuleOwner {
   threadId: string | undefined;
   thing: Thing;
@@ -30,17 +30,33 @@ export function useReports(threadId: string | undefined) {
   const { client } = useApi();
   return useInfiniteQuery({
     queryKey: ["retention", "reports", threadId ?? null],
-    queryFn: ({ pageParam: cursor, signal }) =>
-      client.listRetentionReports({
-        ...(threadId === undefined ? {} : { threadId }),
-        ...(cursor === undefined ? {} : { cursor }),
-        limit: PAGE_REPORTS,
-        signal,
-      }),
+    queryFn: ({ pageParam, signal }) => readReports(client, threadId, pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     refetchInterval: listInterval,
   });
+}
+
+function readReports(
+  client: Client,
+  threadId: string | undefined,
+  cursor: string | undefined,
+  signal?: AbortSignal,
+) {
+  return client.listRetentionReports({
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(cursor === undefined ? {} : { cursor }),
+    limit: PAGE_REPORTS,
+    signal,
+  });
+}
+
+/** Names the operations that store a rule and have it counted. */
+export function needsOfRule({ thing }: RuleOwner): Need[] {
+  return [
+    { operation: "put_retention_policy", thing },
+    { operation: "run_retention", thing },
+  ];
 }
 
 /** Stores a rule that only reports, and has the server count at once. Until the rule is put again it deletes nothing. */
@@ -87,12 +103,7 @@ export async function reportOf(
 ): Promise<RetentionReport | null> {
   let cursor: string | undefined;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const { reports, nextCursor } = await client.listRetentionReports({
-      ...(threadId === undefined ? {} : { threadId }),
-      ...(cursor === undefined ? {} : { cursor }),
-      limit: PAGE_REPORTS,
-      signal,
-    });
+    const { reports, nextCursor } = await readReports(client, threadId, cursor, signal);
     const fresh = reports.filter(({ startedAt }) => startedAt >= updatedAt);
     const found = fresh.find((one) => one.dryRun && one.threadId === threadId);
     if (found) return found;

@@ -1,7 +1,7 @@
 /** Sets, runs and deletes a retention rule. A rule deletes only after a dry run has shown what would go. */
 
 import { useQuery } from "@tanstack/react-query";
-import { useId, useState } from "react";
+import { type ReactNode, useId, useState } from "react";
 import type { RetentionPolicy, RetentionReport } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { counted } from "../../content/json_tree.js";
@@ -9,11 +9,19 @@ import { ActionForm, CheckField, TextField } from "../../parts/action_form.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { showToast } from "../../parts/toasts.js";
 import { Size } from "../../parts/units.js";
-import { beginDryRun, letDelete, putBack, type RuleOwner, reportOf } from "./retention_queries.js";
+import {
+  beginDryRun,
+  letDelete,
+  needsOfRule,
+  putBack,
+  type RuleOwner,
+  reportOf,
+} from "./retention_queries.js";
 import {
   type Age,
   draftOf,
   hasLimit,
+  type Rule,
   type RuleDraft,
   ruleOf,
   sentencesOf,
@@ -30,30 +38,16 @@ interface Given {
 
 /** The form of a rule, then what its dry run counted. */
 export function ChangeRule({ owner, before: policy, close }: Given) {
-  const { client } = useApi();
-  const { threadId, thing } = owner;
   // What is stored changes by the dry run.
   const [before] = useState(policy);
   const [draft, setDraft] = useState(() => draftOf(before ?? undefined));
-  const [put, setPut] = useState<RetentionPolicy>();
-  if (put) return <Counted {...{ owner, before, put, close }} />;
   const rule = ruleOf(draft);
-  const isComplete = !("wrong" in rule) && (threadId !== undefined || hasLimit(rule));
+  const isComplete = !("wrong" in rule) && (owner.threadId !== undefined || hasLimit(rule));
   return (
-    <ActionForm
+    <CountForm
       title="Set the rule"
-      submit="Count what would go"
-      needs={[
-        { operation: "put_retention_policy", thing },
-        { operation: "run_retention", thing },
-      ]}
-      isReady={isComplete}
-      run={async () => {
-        if ("wrong" in rule) throw new Error("the form is not complete");
-        return await beginDryRun(client, threadId, rule);
-      }}
-      onDone={setPut}
-      close={close}
+      {...{ owner, before, close }}
+      rule={isComplete ? rule : undefined}
     >
       <RuleFields draft={draft} onChange={setDraft} />
       <div role="status">
@@ -67,36 +61,52 @@ export function ChangeRule({ owner, before: policy, close }: Given) {
         )}
       </div>
       <PauseNote before={before} />
-    </ActionForm>
+    </CountForm>
   );
 }
 
 /** Counts what the stored rule would delete, then lets it. */
 export function RunRule({ owner, before: policy, close }: Given & { before: RetentionPolicy }) {
-  const { client } = useApi();
-  const { threadId, thing } = owner;
   const [before] = useState(policy);
-  const [put, setPut] = useState<RetentionPolicy>();
-  if (put) return <Counted {...{ owner, before, put, close }} />;
   return (
-    <ActionForm
-      title="Run now"
-      submit="Count what would go"
-      needs={[
-        { operation: "put_retention_policy", thing },
-        { operation: "run_retention", thing },
-      ]}
-      run={() => beginDryRun(client, threadId, before)}
-      onDone={setPut}
-      close={close}
-    >
+    <CountForm title="Run now" {...{ owner, before, close }} rule={before}>
       {sentencesOf(before).map((one) => (
         <p key={one}>{one}</p>
       ))}
       <PauseNote before={before} />
-      {threadId === undefined ? (
+      {owner.threadId === undefined ? (
         <p className="note">The own rules of threads become due, too.</p>
       ) : null}
+    </CountForm>
+  );
+}
+
+interface CountFormGiven extends Given {
+  title: string;
+  /** Absent: the form is not complete. */
+  rule: Rule | undefined;
+  children: ReactNode;
+}
+
+/** Has the server count what a rule would delete, then shows the counts. */
+function CountForm({ title, owner, before, close, rule, children }: CountFormGiven) {
+  const { client } = useApi();
+  const [put, setPut] = useState<RetentionPolicy>();
+  if (put) return <Counted {...{ owner, before, put, close }} />;
+  return (
+    <ActionForm
+      title={title}
+      submit="Count what would go"
+      needs={needsOfRule(owner)}
+      isReady={rule !== undefined}
+      run={async () => {
+        if (rule === undefined) throw new Error("the form is not complete");
+        return await beginDryRun(client, owner.threadId, rule);
+      }}
+      onDone={setPut}
+      close={close}
+    >
+      {children}
     </ActionForm>
   );
 }
@@ -111,17 +121,14 @@ function PauseNote({ before }: { before: RetentionPolicy | null }) {
   );
 }
 
-interface CountedGiven {
-  owner: RuleOwner;
-  before: RetentionPolicy | null;
+interface CountedGiven extends Given {
   /** The rule as a dry run. */
   put: RetentionPolicy;
-  close: () => void;
 }
 
 function Counted({ owner, before, put, close }: CountedGiven) {
   const { client } = useApi();
-  const { threadId, thing } = owner;
+  const { threadId } = owner;
   const { data, error, refetch } = useQuery({
     queryKey: ["dry run of a rule", threadId ?? null, put.updatedAt.toISOString()],
     queryFn: ({ signal }) => reportOf(client, put, signal),
@@ -142,10 +149,7 @@ function Counted({ owner, before, put, close }: CountedGiven) {
     <ActionForm
       title="What would go"
       submit="Let it delete"
-      needs={[
-        { operation: "put_retention_policy", thing },
-        { operation: "run_retention", thing },
-      ]}
+      needs={needsOfRule(owner)}
       isReady={Boolean(data)}
       isDangerous
       run={async () => {
