@@ -57,7 +57,7 @@ export function DeleteDialog({ thread, close }: Given) {
       }}
       close={close}
     >
-      <DryRun query={dryRun} />
+      <DryRun query={dryRun} isKept={safety.isOn} />
       <SafetyField safety={safety} />
       <TypedName name={threadId} value={typed} onChange={setTyped} />
     </ActionForm>
@@ -115,7 +115,7 @@ export function PruneDialog({ thread, close }: Given) {
       {keepLast === undefined ? (
         <p role="status">Give a number from 1 to 1,000,000.</p>
       ) : (
-        <DryRun query={dryRun} />
+        <DryRun query={dryRun} isKept={safety.isOn} />
       )}
       <SafetyField safety={safety} />
     </ActionForm>
@@ -167,20 +167,39 @@ function useDryRun(threadId: string, rule: NonNullable<Rule>, enabled = true) {
   });
 }
 
-function DryRun({ query }: { query: ReturnType<typeof useDryRun> }) {
-  const { data, error, refetch } = query;
-  if (error) return <Failure error={error} retry={() => void refetch()} />;
-  if (!data) return <Loading what="Counting" />;
-  return <Report report={data} />;
+interface DryRunGiven {
+  query: ReturnType<typeof useDryRun>;
+  /** A snapshot is taken first. */
+  isKept: boolean;
 }
 
-function Report({ report: { total } }: { report: PruneReport }) {
+function DryRun({ query: { data, error, refetch }, isKept }: DryRunGiven) {
+  if (error) return <Failure error={error} retry={() => void refetch()} />;
+  if (!data) return <Loading what="Counting" />;
+  return <Report report={data} isKept={isKept} />;
+}
+
+function Report({ report: { total }, isKept }: { report: PruneReport; isKept: boolean }) {
+  const removed = [
+    counted(total.checkpoints, "checkpoint", "checkpoints"),
+    counted(total.writes, "write", "writes"),
+  ];
+  const values = counted(total.values, "value", "values");
+  const size = <Size bytes={Math.max(0, total.sizeBytes)} />;
+  const stored = <Size bytes={Math.max(0, total.storedBytes)} />;
+  // The snapshot names the values, so that they stay stored as long as it does.
   return (
     <p className="callout" role="status">
-      It removes {counted(total.checkpoints, "checkpoint", "checkpoints")},{" "}
-      {counted(total.writes, "write", "writes")} and {counted(total.values, "value", "values")}:{" "}
-      <Size bytes={Math.max(0, total.sizeBytes)} />, stored as{" "}
-      <Size bytes={Math.max(0, total.storedBytes)} />.
+      {isKept ? (
+        <>
+          It removes {removed.join(" and ")}: {size}. The snapshot keeps {values}, stored as{" "}
+          {stored}, until it ends.
+        </>
+      ) : (
+        <>
+          It removes {removed.join(", ")} and {values}: {size}, stored as {stored}.
+        </>
+      )}
     </p>
   );
 }
