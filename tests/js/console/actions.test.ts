@@ -1,12 +1,15 @@
 /** Threads and snapshots are changed by clicks, and the client sees what became of them. */
 
-import type { Page } from "playwright-core";
+import { Command } from "@langchain/langgraph";
+import type { Locator, Page } from "playwright-core";
 import { Client } from "threadkeep";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { KINDS } from "../equivalence/graphs.js";
 import { open, replaceText, send, undo } from "./acting.js";
 import { plan } from "./agents.js";
 import { violations } from "./axe.js";
 import { Stage } from "./stage.js";
+import { Twins } from "./twins.js";
 
 const THREADS = ["rename", "meta", "copy", "fork", "rewind", "prune", "delete", "restore"];
 let stage: Stage;
@@ -26,6 +29,46 @@ async function openThread(id: string, tab = ""): Promise<Page> {
   const { page } = await stage.page(`#/threads/${id}${tab}`);
   await page.getByRole("group", { name: "Actions of the thread" }).waitFor();
   return page;
+}
+
+interface Counts {
+  checkpoints: number;
+  writes: number;
+  sizeBytes?: number;
+}
+
+/** What a dialog says would go, and how many checkpoints would stay where it says so. */
+async function said(dialog: Locator): Promise<Counts & { stay: number; values?: number }> {
+  const callout = dialog.locator(".callout").first();
+  const text = await callout.innerText();
+  const number = (of: RegExp, where = text) => Number(of.exec(where)?.[1]?.replaceAll(",", ""));
+  const counts = {
+    checkpoints: number(/removes ([\d,]+) checkpoint/),
+    writes: number(/([\d,]+) write/),
+    stay: number(/([\d,]+) checkpoints? stay/),
+  };
+  const size = callout.locator('[title$=" bytes"]').first();
+  if ((await size.count()) === 0) return counts;
+  const sizeBytes = number(/([\d,]+) bytes/, (await size.getAttribute("title")) ?? "");
+  return { ...counts, values: number(/([\d,]+) value/), sizeBytes };
+}
+
+/** What a thread has, as the server counts it. */
+async function stored(threadId: string): Promise<Required<Counts>> {
+  const found = await client.threads.getStorage(threadId);
+  if (!found) throw new Error(`there is no thread ${threadId}`);
+  const { checkpoints, writes, logicalBytes: sizeBytes } = found;
+  return { checkpoints, writes, sizeBytes };
+}
+
+/** What is left of a thread when this goes. */
+function without(before: Required<Counts>, gone: Counts): Counts {
+  const { checkpoints, writes, sizeBytes } = before;
+  const left = {
+    checkpoints: checkpoints - gone.checkpoints,
+    writes: writes - gone.writes,
+  };
+  return gone.sizeBytes === undefined ? left : { ...left, sizeBytes: sizeBytes - gone.sizeBytes };
 }
 
 it("a thread is renamed by keys alone, and Undo takes the title back", async () => {
@@ -211,4 +254,82 @@ it("a snapshot is taken, restored with Undo, and deleted", async () => {
   await dialog.getByLabel("Type the name to confirm").fill("monday");
   await send(dialog, "Delete");
   expect(await client.snapshots.get("monday")).toBeUndefined();
+});
+
+describe.each(KINDS)("a real graph with %s channels", (kind) => {
+  const thread = `travel-${kind}`;
+  const answers = ["Ann", "blue"].map((resume) => new Command({ resume }));
+  let twins: Twins;
+
+  // Two whole turns, then one that waits for its second answer.
+  beforeAll(async () => {
+    twins = new Twins({ url: stage.server.url }, kind);
+    for (const turn of [1, 2])
+      await twins.expectEqual(thread, [{ log: [`turn ${turn}`] }, ...answers]);
+    await twins.expectEqual(thread, [{ log: ["turn 3"] }, ...answers.slice(0, 1)]);
+  });
+
+  it("goes on from a fork, from a copy, and from their source as before", async () => {
+    const [at, inMemory] = await twins.before(thread, "after");
+    const page = await openThread(thread, `/state?cp=${at}`);
+    let dialog = await open(page, "Fork", "Fork the thread");
+    await replaceText(dialog, "Id of the new thread", `${thread} fork`);
+    await send(dialog, "Fork");
+    const fork = (await stored(`${thread} fork`)).checkpoints;
+    await page.getByText(`${thread} fork has ${fork} checkpoints of ${thread}`).waitFor();
+    twins.copy(thread, `${thread} fork`, inMemory);
+    await stage.go(page, `#/threads/${thread}`);
+    dialog = await open(page, "Copy", "Copy the thread");
+    await replaceText(dialog, "Id of the new thread", `${thread} copy`);
+    await send(dialog, "Copy");
+    expect(await stored(`${thread} copy`)).toEqual(await stored(thread));
+    twins.copy(thread, `${thread} copy`);
+    // The one runs from where it was forked; the others wait, and get other answers.
+    await twins.expectEqual(`${thread} fork`, [null, { log: ["another turn"] }, ...answers]);
+    await twins.expectEqual(`${thread} copy`, [new Command({ resume: "green" })]);
+    await twins.expectEqual(thread, []);
+  });
+
+  it("goes on from where it was rewound, and after Undo from where it was", async () => {
+    const kept = twins.keep();
+    const [at, inMemory] = await twins.before(thread, "ask");
+    const before = await stored(thread);
+    const page = await openThread(thread, `/state?cp=${at}`);
+    const dialog = await open(page, "Rewind", "Rewind the thread");
+    await dialog.getByText("It removes").waitFor();
+    const shown = await said(dialog);
+    await send(dialog, "Rewind");
+    const left = await stored(thread);
+    expect(left).toMatchObject(without(before, shown));
+    expect(left.checkpoints).toBe(shown.stay);
+    twins.rewind(thread, inMemory);
+    await twins.expectEqual(thread, [null, ...answers, { log: ["another turn"] }]);
+    await undo(page, "The thread is as it was before.");
+    expect(await stored(thread)).toEqual(before);
+    twins.putBack(kept);
+    await twins.expectEqual(thread, [new Command({ resume: "red" }), { log: ["turn 4"] }]);
+  });
+
+  it("goes on after a prune, and its counts are what went", async () => {
+    const page = await openThread(thread);
+    const content = async () => (await client.threads.getStorage(thread))?.contentBytes ?? 0;
+    for (const [keep, isKept] of [
+      ["4", false],
+      ["1", true],
+    ] as const) {
+      const [before, contentBefore] = [await stored(thread), await content()];
+      const dialog = await open(page, "Prune", "Prune the thread");
+      await replaceText(dialog, "Newest checkpoints of each namespace that stay", keep);
+      await dialog.getByLabel("Take a snapshot first").setChecked(isKept);
+      await dialog.getByText(isKept ? "until it ends" : "stored as").waitFor();
+      const shown = await said(dialog);
+      await send(dialog, "Prune");
+      expect(await stored(thread)).toMatchObject(without(before, shown));
+      // Values that the dialog names go, unless the snapshot keeps them.
+      expect(shown.values).toBeGreaterThan(0);
+      expect((await content()) < contentBefore).toBe(!isKept);
+    }
+    // What was not pruned shows the same state.
+    await twins.expectEqual(thread, [...answers, { log: ["turn 5"] }], "state");
+  });
 });
