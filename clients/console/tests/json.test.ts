@@ -1,5 +1,6 @@
 /** Trees show little of large values, and differences lead from one value to the other. */
 
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { applyPatch, diffOf } from "../src/content/json_diff.js";
@@ -14,6 +15,48 @@ import {
 import { opaqueOf } from "../src/content/shapes.js";
 
 const json = fc.jsonValue({ maxDepth: 4 });
+
+/** Any UTF-16 units, with halves of pairs. */
+const text = fc.string({
+  unit: fc.integer({ min: 0, max: 0xffff }).map((it) => String.fromCharCode(it)),
+});
+const PLAIN = { noNullPrototype: true };
+const name = fc.oneof(fc.constantFrom("id", "", "a", "b", "__proto__", "constructor"), text);
+const id = fc.constantFrom(..."abcdefgh");
+
+/** What a state may have: few different leaves too, so that lists repeat themselves. */
+const { stored, message } = fc.letrec<{ stored: unknown; message: unknown }>((tie) => ({
+  stored: fc.oneof(
+    { maxDepth: 4, depthSize: "small" },
+    fc.constantFrom(null, true, 0, -0, 1, 1n, "", "1"),
+    fc.oneof(text, fc.double(), fc.bigInt(), fc.uint8Array({ maxLength: 4 })),
+    fc.array(fc.constantFrom(0, 0n, "0", null), { maxLength: 8 }),
+    fc.array(tie("stored"), { maxLength: 5 }),
+    fc.dictionary(name, tie("stored"), { maxKeys: 5, noNullPrototype: true }),
+    fc.array(tie("message"), { maxLength: 6 }),
+  ),
+  message: fc.record({ id, type: fc.constantFrom("human", "ai"), content: tie("stored") }, PLAIN),
+}));
+
+/** A list, and what became of it: entries in another order, twice, changed, away and new. */
+const changed = fc
+  .tuple(fc.array(fc.oneof(message, stored), { maxLength: 10 }), fc.infiniteStream(fc.nat(9)))
+  .chain(([before, picks]) => {
+    const kept = [...picks.take(12)].flatMap((at) => (at < before.length ? [before[at]] : []));
+    const one = fc.oneof(fc.constantFrom(...kept, null), message, stored);
+    return fc.tuple(fc.constant(before), fc.array(one, { maxLength: 12 }));
+  });
+const RUNS = 500;
+
+/** As the worker of the page does it: both values are copied on the way there, the difference on the way back. */
+function expectLeads(before: unknown, after: unknown): void {
+  const [a, b] = structuredClone([before, after]);
+  const patch = structuredClone(diffOf(a, b));
+  // Matchers of the runner ask values for their constructor, which is a name of the stored ones here.
+  expect(isDeepStrictEqual(applyPatch(patch, before), after)).toBe(true);
+  expect(isDeepStrictEqual([a, b], [before, after])).toBe(true);
+  expect(diffOf(b, structuredClone(after))).toEqual({ kind: "same" });
+}
 
 describe("a tree", () => {
   it("shows a hundred entries of a list of a million", () => {
@@ -68,23 +111,47 @@ describe("a tree", () => {
 
 describe("a difference", () => {
   it("leads from the one value to the other", () => {
+    fc.assert(fc.property(stored, stored, expectLeads), { numRuns: RUNS });
+  });
+
+  it("leads from a list to what became of it", () => {
     fc.assert(
-      fc.property(json, json, (a, b) => {
-        expect(applyPatch(diffOf(a, b), a)).toEqual(b);
-      }),
+      fc.property(changed, ([before, after]) => expectLeads(before, after)),
+      { numRuns: RUNS },
     );
   });
 
-  it("leads from one list of messages to another", () => {
-    const message = fc.record({
-      id: fc.constantFrom(..."abcdefgh"),
-      content: fc.constantFrom("x", "y"),
+  it("leads from one list of messages to another, and keeps those that stayed", () => {
+    const messages = fc.uniqueArray(fc.record({ id, content: stored }, PLAIN), {
+      selector: (it) => it.id,
     });
-    const messages = fc.uniqueArray(message, { selector: ({ id }) => id });
+    const moved = messages.chain((before) =>
+      fc.tuple(
+        fc.constant(before),
+        fc.uniqueArray(
+          fc.oneof(
+            fc.constantFrom(...before, { id: "new", content: 0 }),
+            fc.record({ id, content: stored }, PLAIN),
+          ),
+          {
+            selector: (it) => it.id,
+          },
+        ),
+      ),
+    );
     fc.assert(
-      fc.property(messages, messages, (a, b) => {
-        expect(applyPatch(diffOf(a, b), a)).toEqual(b);
+      fc.property(moved, ([before, after]) => {
+        expectLeads(before, after);
+        // A list that only grew keeps all that it had.
+        const added = after.filter((one) => !before.some((old) => old.id === one.id));
+        const grown = diffOf(before, [...before, ...added]);
+        if (added.length > 0) {
+          const keep = before.length === 0 ? [] : [{ kind: "keep", count: before.length }];
+          const steps = [...keep, ...added.map((one) => ({ kind: "added", after: one }))];
+          expect(isDeepStrictEqual(grown, { kind: "list", steps })).toBe(true);
+        }
       }),
+      { numRuns: RUNS },
     );
   });
 

@@ -62,26 +62,31 @@ export function messageText(at: number): string {
   return `message ${at} `.padEnd(MESSAGE_BYTES, "x");
 }
 
-/** A state of more than 5 MB, and a second checkpoint where only `note` is another one. */
+/** Which message of the first large state is another one, and what it says there. */
+export const EDITED = { at: 500, content: "as it was first" };
+
+/** A state of more than 5 MB, then one where a message is another one, then one where only `note` is. */
 export async function putLarge(url: string, thread: string): Promise<void> {
   const saver = new ThreadkeepSaver({ url });
-  const messages = Array.from({ length: MESSAGES }, (_, at) => ({
-    type: at % 2 === 0 ? "human" : "ai",
-    id: `m${at}`,
-    content: messageText(at),
-  }));
-  const [first, second] = [
-    { messages: 1, text: 1, note: 1 },
-    { messages: 1, text: 1, note: 2 },
-  ];
+  const message = (at: number, content = messageText(at)) => {
+    return { type: at % 2 === 0 ? "human" : "ai", id: `m${at}`, content };
+  };
+  const messages = Array.from({ length: MESSAGES }, (_, at) => message(at));
   const values = { messages, text: TEXT, note: "before" };
+  const first = { messages: 1, text: 1, note: 1 };
+  const second = { ...first, messages: 2 };
+  const third = { ...second, note: 2 };
   await putStep(saver, {
-    ...{ thread, id: "c1", step: 0, values },
-    ...{ versions: first, fresh: first },
+    ...{ thread, id: "c0", step: 0, versions: first, fresh: first },
+    values: { ...values, messages: messages.with(EDITED.at, message(EDITED.at, EDITED.content)) },
   });
   await putStep(saver, {
-    ...{ thread, id: "c2", parent: "c1", step: 1, values: { ...values, note: "after" } },
-    ...{ versions: second, fresh: { note: 2 } },
+    ...{ thread, id: "c1", parent: "c0", step: 1, values },
+    ...{ versions: second, fresh: { messages: 2 } },
+  });
+  await putStep(saver, {
+    ...{ thread, id: "c2", parent: "c1", step: 2, values: { ...values, note: "after" } },
+    ...{ versions: third, fresh: { note: 2 } },
   });
 }
 

@@ -4,7 +4,9 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import {
+  EDITED,
   EXACT,
+  MESSAGE_BYTES,
   MESSAGES,
   messageText,
   putExact,
@@ -226,6 +228,32 @@ it("a difference reads only channels that differ", async () => {
   ]);
   expect(traffic.of("/v1/state")).toEqual([]);
   expect(await traffic.bytes()).toBeLessThanOrEqual(20 * 1_024);
+  await stage.expectQuiet(opened);
+});
+
+it("one message of 5 MB that differs is shown alone, and only its channel is read", async () => {
+  const opened = await open("#/threads/large/diff?from=c0&to=c1");
+  const { page, traffic } = opened;
+  const sides = page.locator(".side-added, .side-removed");
+  await page.locator(".side-removed", { hasText: EDITED.content }).waitFor();
+  await page.locator(".side-added", { hasText: `message ${EDITED.at} ` }).waitFor();
+  expect(await sides.count()).toBe(2);
+  expect(await page.locator(".patch .note", { hasText: "unchanged" }).allInnerTexts()).toEqual([
+    `${EDITED.at} entries unchanged`,
+    `${MESSAGES - EDITED.at - 1} entries unchanged`,
+  ]);
+  await page.getByText("Unchanged: text, note").waitFor();
+  const read = traffic.of("/v1/checkpoints/values");
+  expect(read.map(({ searchParams }) => searchParams.getAll("channel"))).toEqual([
+    ["messages"],
+    ["messages"],
+  ]);
+  expect(traffic.of("/v1/state")).toEqual([]);
+  const channel = JSON.stringify(Array.from({ length: MESSAGES }, (_, at) => messageText(at)));
+  const bytes = await traffic.bytes();
+  expect(bytes).toBeGreaterThan(2 * MESSAGE_BYTES * (MESSAGES - 1));
+  // Each message has its id and type, too. The other channel of this state alone has 300 KB.
+  expect(bytes).toBeLessThanOrEqual(2 * (channel.length + 60 * MESSAGES) + 20 * 1_024);
   await stage.expectQuiet(opened);
 });
 
