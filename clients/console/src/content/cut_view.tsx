@@ -7,12 +7,10 @@ import { Failure, Loading } from "../parts/states.js";
 import { sizeText } from "../parts/units.js";
 import type { Cut } from "./cut.js";
 import { type CutSource, CutSourceContext, useCutSource } from "./cut_source.js";
-import { counted } from "./json_tree.js";
+import { counted, hasEncoding } from "./json_tree.js";
 
 /** A whole value is large, so one that is not seen any more is soon forgotten. */
 const WHOLE_KEPT_MS = 15_000;
-/** With the flag `u`, a surrogate stands for itself only where it has no partner. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 interface Given {
   cut: Cut;
@@ -95,7 +93,7 @@ async function plainTextAt(source: CutSource, pointer: string): Promise<string> 
   const json = await source.readText(pointer);
   if (!json.startsWith('"')) return json;
   const text: unknown = JSON.parse(json);
-  return typeof text === "string" && !LONE_SURROGATE.test(text) ? text : json;
+  return typeof text === "string" && hasEncoding(text) ? text : json;
 }
 
 function nameOf(pointer: string, { length }: Cut): string {

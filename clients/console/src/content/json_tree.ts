@@ -67,6 +67,19 @@ export function cutText(text: string, max: number): { text: string; more: number
   return { text: text.slice(0, end), more: text.length - end };
 }
 
+/** With the flag `u`, a surrogate stands for itself only where it has no partner. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Whether a text has an encoding in UTF-8: a clipboard and a file have no other one. */
+export function hasEncoding(text: string): boolean {
+  return !LONE_SURROGATE.test(text);
+}
+
+/** A text as itself; one without an encoding as JSON, whose escapes have one. */
+export function encodable(text: string): string {
+  return hasEncoding(text) ? text : JSON.stringify(text);
+}
+
 export function counted(count: number, one: string, many: string): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }

@@ -12,6 +12,7 @@ import {
   counted,
   cutText,
   ENTRIES_SHOWN,
+  encodable,
   entriesOf,
   hasEntries,
   jsonText,
@@ -201,7 +202,7 @@ function TextLeaf({ text }: { text: string }) {
             </button>
           ) : null}{" "}
           <span className="note">{counted(cut.more, "more character", "more characters")}</span>
-          <CopyButton text={() => text} what="the whole text" />
+          <CopyButton text={() => encodable(text)} what="the whole text" />
         </>
       ) : null}
     </span>

@@ -3,7 +3,7 @@
 import { lazy, Suspense, useState } from "react";
 import { CopyButton, DownloadButton } from "../parts/copy.js";
 import { Guard } from "../parts/guard.js";
-import { counted, cutText, TEXT_SHOWN_MAX } from "./json_tree.js";
+import { counted, cutText, encodable, TEXT_SHOWN_MAX } from "./json_tree.js";
 
 const Markdown = lazy(() => import("./markdown.js"));
 
@@ -53,8 +53,8 @@ export function PlainText({ text, shown = TEXT_SHOWN_MAX }: { text: string; show
               show more
             </button>
           ) : null}
-          <CopyButton text={() => text} what="the whole text" />
-          <DownloadButton bytes={() => text} name="text.txt" />
+          <CopyButton text={() => encodable(text)} what="the whole text" />
+          <DownloadButton bytes={() => encodable(text)} name="text.txt" />
         </p>
       ) : null}
     </div>

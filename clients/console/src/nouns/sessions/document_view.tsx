@@ -66,7 +66,7 @@ function Content({ name, found }: { name: string; found: SessionDocument }) {
       {json === undefined ? (
         <TextView text={content} isPlain={!isMarkdownName(name)} />
       ) : (
-        <JsonTree value={json} what="the document" />
+        <JsonTree value={json} what="the document" text={() => content} />
       )}
     </>
   );

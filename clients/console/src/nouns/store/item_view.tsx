@@ -10,6 +10,7 @@ import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { ItemActions } from "./item_actions.js";
+import { storedText } from "./kept_item.js";
 import { Versions } from "./versions.js";
 
 interface Given {
@@ -69,7 +70,11 @@ function PresentValue({ namespace, itemKey }: { namespace: string[]; itemKey: st
         ) : null}
       </p>
       <ItemActions namespace={namespace} itemKey={itemKey} />
-      <JsonTree value={data.value} what="the value" />
+      <JsonTree
+        value={data.value}
+        what="the value"
+        text={() => storedText(client, { namespace, itemKey }, data.version)}
+      />
     </>
   );
 }

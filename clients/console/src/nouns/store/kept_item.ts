@@ -21,6 +21,17 @@ export async function loadItem(
   return { text: indentJson(text), stored: text, version, ttlMinutes };
 }
 
+/** The text of the value of this version, which must be the present one. */
+export async function storedText(
+  client: Client,
+  { namespace, itemKey }: ItemName,
+  version: number,
+): Promise<string> {
+  const found = await client.store.getText(namespace, itemKey, { refreshTtl: false });
+  if (found?.version !== version) throw new Error("the item has changed");
+  return found.text;
+}
+
 /** Puts a text in place of the version `ifVersion`, with the time to live that the item had. */
 export async function putItem(
   client: Client,

@@ -2,8 +2,9 @@
 
 import { useState } from "react";
 import type { State, Thread } from "threadkeep";
+import { useApi } from "../../api/context.js";
 import { BytesView } from "../../content/bytes_view.js";
-import { useCutSource } from "../../content/cut_source.js";
+import { CutSourceContext, useCutSource } from "../../content/cut_source.js";
 import { useWhole } from "../../content/cut_view.js";
 import { counted } from "../../content/json_tree.js";
 import { JsonTree } from "../../content/json_tree_view.js";
@@ -34,12 +35,7 @@ export function SidePanel({ thread, state }: { thread: Thread; state: State }) {
       {todos ? <Todos todos={todos} /> : null}
       {files ? <Files files={files} /> : null}
       <Next state={state} />
-      {Object.keys(thread.metadata).length > 0 ? (
-        <section>
-          <h2>Metadata of the thread</h2>
-          <JsonTree value={thread.metadata} what="the metadata" />
-        </section>
-      ) : null}
+      {Object.keys(thread.metadata).length > 0 ? <Metadata thread={thread} /> : null}
       <section>
         <h2>Checkpoint</h2>
         <p className="wrapped">
@@ -48,6 +44,24 @@ export function SidePanel({ thread, state }: { thread: Thread; state: State }) {
         <JsonTree value={state.metadata} what="the metadata of the checkpoint" />
       </section>
     </aside>
+  );
+}
+
+/** It is whole, and copied as it is stored. */
+function Metadata({ thread: { threadId, metadata, version } }: { thread: Thread }) {
+  const { client } = useApi();
+  const text = async () => {
+    const found = await client.threads.getMetadataText(threadId);
+    if (found?.version !== version) throw new Error("the metadata has changed");
+    return found.text;
+  };
+  return (
+    <section>
+      <h2>Metadata of the thread</h2>
+      <CutSourceContext value={undefined}>
+        <JsonTree value={metadata} what="the metadata" text={text} />
+      </CutSourceContext>
+    </section>
   );
 }
 
