@@ -1,4 +1,4 @@
-/** Threads that no page may load whole, and values that no copy may change. */
+/** Threads that no page may load whole. */
 
 import { ThreadkeepSaver } from "threadkeep/langgraph";
 import { config, METADATA } from "../support/checkpoints.js";
@@ -19,7 +19,7 @@ interface StepPut {
   fresh: Versions;
 }
 
-async function putStep(saver: ThreadkeepSaver, given: StepPut): Promise<void> {
+export async function putStep(saver: ThreadkeepSaver, given: StepPut): Promise<void> {
   const { thread, id, parent, step, values, versions, fresh } = given;
   const place = config(thread, parent === undefined ? {} : { checkpoint_id: parent });
   const base = { v: 4, id, ts: "2026-01-31T12:00:00.000Z", versions_seen: {} };
@@ -88,23 +88,4 @@ export async function putLarge(url: string, thread: string): Promise<void> {
     ...{ thread, id: "c2", parent: "c1", step: 2, values: { ...values, note: "after" } },
     ...{ versions: third, fresh: { note: 2 } },
   });
-}
-
-/** JSON text that no parser of JavaScript gives back. */
-export const EXACT =
-  '{"lone":"\\ud800","big":1180591620717411303424,"one":1,"float":1.0,"pair":"\\ud83d\\ude00"}';
-
-/** A thread whose channel `exact` is stored as that text. */
-export async function putExact(url: string, thread: string): Promise<void> {
-  const serde = {
-    dumpsTyped: async (): Promise<[string, Uint8Array]> => [
-      "json",
-      new TextEncoder().encode(EXACT),
-    ],
-    loadsTyped: async () => null,
-  };
-  const saver = new ThreadkeepSaver({ url, serde });
-  const versions = { exact: 1 };
-  const values = { exact: "stands for the text" };
-  await putStep(saver, { thread, id: "c1", step: 0, values, versions, fresh: versions });
 }

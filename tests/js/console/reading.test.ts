@@ -1,15 +1,24 @@
 /** How much of large threads the console asks for and shows, as counts; and that copies are whole and exact. */
 
 import { readFileSync } from "node:fs";
-import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { Client } from "threadkeep";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import {
+  CHANNELS,
+  EXACT,
+  FILES,
+  LONE,
+  LONG,
+  NAMESPACE,
+  putExact,
+  SESSION,
+} from "./exact_values.js";
 import {
   EDITED,
-  EXACT,
   MESSAGE_BYTES,
   MESSAGES,
   messageText,
-  putExact,
   putLarge,
   putSteps,
   SELDOM,
@@ -257,26 +266,107 @@ it("one message of 5 MB that differs is shown alone, and only its channel is rea
   await stage.expectQuiet(opened);
 });
 
-it("copies and downloads of a stored text are that text", async () => {
-  const opened = await open("#/threads/exact/state");
-  const { page } = opened;
-  // The policy of the page lets nobody read the clipboard.
-  await page.evaluate(() => {
-    navigator.clipboard.writeText = async (text) => {
-      (window as Copying).copied = text;
-    };
+describe("copies and downloads are what is stored", () => {
+  let client: Client;
+
+  beforeAll(() => {
+    client = new Client({ url: stage.server.url });
   });
-  const exact = await openChannel(page, "exact");
-  await exact.getByRole("button", { name: "Copy the value" }).click();
-  await expect.poll(() => page.evaluate(() => (window as Copying).copied)).toBe(EXACT);
-  const json = await downloaded(page, () =>
-    exact.getByRole("button", { name: "Download JSON" }).click(),
-  );
-  expect(json.toString()).toBe(EXACT);
-  await exact.getByRole("button", { name: "As it is stored" }).click();
-  const stored = await downloaded(page, () =>
-    exact.getByRole("button", { name: "Download", exact: true }).click(),
-  );
-  expect(stored.toString()).toBe(EXACT);
-  await stage.expectQuiet(opened);
+
+  /** The policy of the page lets nobody read the clipboard. */
+  async function copied(page: Page, button: Locator): Promise<string | undefined> {
+    await page.evaluate(() => {
+      delete (window as Copying).copied;
+      navigator.clipboard.writeText = async (text) => {
+        (window as Copying).copied = text;
+      };
+    });
+    await button.click();
+    await expect.poll(() => page.evaluate(() => (window as Copying).copied)).toBeDefined();
+    return await page.evaluate(() => (window as Copying).copied);
+  }
+
+  it("of channels, whatever their codec", async () => {
+    const opened = await open("#/threads/exact/state");
+    const { page } = opened;
+    for (const [name, [codec, data]] of Object.entries(CHANNELS)) {
+      const one = await openChannel(page, name);
+      const json = await downloaded(page, () =>
+        one.getByRole("button", { name: "Download JSON" }).click(),
+      );
+      const shown = await client.checkpoints.valueText("exact", `/${name}`);
+      expect(json.toString(), name).toBe(codec === "json" ? Buffer.from(data).toString() : shown);
+      if (name === "exact") {
+        expect(await copied(page, one.getByRole("button", { name: "Copy the value" }))).toBe(EXACT);
+      }
+      await one.getByRole("button", { name: "As it is stored" }).click();
+      const stored = await downloaded(page, () =>
+        one.getByRole("button", { name: "Download", exact: true }).first().click(),
+      );
+      const options = { channels: [name], raw: true };
+      const { channels = [] } = (await client.checkpoints.values("exact", options)) ?? {};
+      expect(stored.equals(data), name).toBe(true);
+      expect(stored.equals(channels[0]?.raw?.value?.data ?? new Uint8Array()), name).toBe(true);
+      await one.locator("> summary").click();
+    }
+    await stage.expectQuiet(opened);
+  });
+
+  it("of a text that the page has in part", async () => {
+    const opened = await open("#/threads/exact/state");
+    const { page } = opened;
+    // The server shows half of a pair as U+FFFD: the download of the channel above has it as it is stored.
+    for (const [name, whole] of [
+      ["long", LONG],
+      ["lone", LONG.replaceAll("é", "\ufffd")],
+    ] as const) {
+      const one = await openChannel(page, name);
+      const all = one.getByRole("button", { name: "Download all of it" });
+      expect((await downloaded(page, () => all.click())).toString() === whole, name).toBe(true);
+      const copy = one.getByRole("button", { name: "Copy the whole of the value" });
+      expect((await copied(page, copy)) === whole, name).toBe(true);
+      // The whole one is in the page then, with a button of its own.
+      await one.getByRole("button", { name: "show all" }).click();
+      const text = one.getByRole("button", { name: "Copy the whole text" });
+      expect((await copied(page, text)) === whole, name).toBe(true);
+    }
+    // A clipboard has no half of a pair, JSON text has.
+    await stage.go(page, `#/store/${NAMESPACE.join("/")}?key=lone`);
+    const text = await copied(page, page.getByRole("button", { name: "Copy the whole text" }));
+    expect(text === JSON.stringify(LONE)).toBe(true);
+    await stage.expectQuiet(opened);
+  });
+
+  it("of an item, of metadata and of a document", async () => {
+    const [namespace, key] = [NAMESPACE.join("/"), SESSION.key.join("/")];
+    const item = (await client.store.getText(NAMESPACE, "item"))?.text;
+    const metadata = (await client.threads.getMetadataText("exact"))?.text;
+    const document = (await client.sessions.getDocument(SESSION, "document"))?.content;
+    expect([item, metadata, document]).toEqual([EXACT, EXACT, EXACT]);
+    const opened = await open(`#/store/${namespace}?key=item`);
+    const { page } = opened;
+    const button = (name: string) => page.getByRole("button", { name, exact: true });
+    expect(await copied(page, button("Copy the value"))).toBe(item);
+    await stage.go(page, "#/threads/exact");
+    expect(await copied(page, button("Copy the metadata"))).toBe(metadata);
+    await stage.go(page, `#/sessions/claude/${key}?doc=document`);
+    expect(await copied(page, button("Copy the document"))).toBe(document);
+    const json = await downloaded(page, () => button("Download").click());
+    expect(json.toString()).toBe(document);
+    await stage.expectQuiet(opened);
+  });
+
+  it("of files", async () => {
+    const opened = await open("#/files");
+    const { page } = opened;
+    for (const [path, bytes] of Object.entries(FILES)) {
+      await stage.go(page, `#/files/ns/${NAMESPACE.join("/")}?path=${encodeURIComponent(path)}`);
+      await page.getByRole("heading", { name: path }).waitFor();
+      const button = page.locator(".bytes-view").getByRole("button", { name: "Download" });
+      const stored = await downloaded(page, () => button.first().click());
+      expect(stored.equals(bytes), path).toBe(true);
+      expect(stored.equals(await client.files.getContent(NAMESPACE, path)), path).toBe(true);
+    }
+    await stage.expectQuiet(opened);
+  });
 });
