@@ -8,6 +8,7 @@ import {
   TransportError,
   UnavailableError,
 } from "threadkeep";
+import { Marked } from "./marked.js";
 
 const QUIET_MS = 150;
 
@@ -41,8 +42,13 @@ export function Empty({ title, isPage = false, children }: EmptyGiven) {
   );
 }
 
+interface FailureGiven {
+  error: unknown;
+  retry?: (() => void) | undefined;
+}
+
 /** An error by its code, with what finds it in the server's log. */
-export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
+export function Failure({ error, retry }: FailureGiven) {
   const known = error instanceof ThreadkeepError ? error : undefined;
   return (
     <div className="failure" role="alert">
@@ -63,6 +69,20 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
         </button>
       ) : null}
     </div>
+  );
+}
+
+/** The page of a thing that could not be loaded, under its name. */
+export function FailedPage({ name, ...failure }: { name: string } & FailureGiven) {
+  return (
+    <>
+      <header className="page-head">
+        <h1>
+          <Marked text={name} />
+        </h1>
+      </header>
+      <Failure {...failure} />
+    </>
   );
 }
 

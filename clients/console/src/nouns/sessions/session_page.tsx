@@ -9,7 +9,7 @@ import { ShowAsCode } from "../../parts/code.js";
 import { CopyButton } from "../../parts/copy.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Empty, FailedPage, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { DocumentView } from "./document_view.js";
 import { useDocuments, useSessionFacts, useStreams } from "./queries.js";
@@ -32,7 +32,8 @@ export default function SessionPage({ route }: { route: SessionRoute }) {
     void documents.refetch();
   };
   if (!streams.data || !documents.data) {
-    return error ? <Failure error={error} retry={retry} /> : <Loading />;
+    if (!error) return <Loading />;
+    return <FailedPage name={keyText(key) || "(empty key)"} error={error} retry={retry} />;
   }
   if (streams.data.length + documents.data.length === 0 && !facts) return <Absent route={route} />;
   const stream = streamOf(route, streams.data);

@@ -11,7 +11,7 @@ import { CopyButton } from "../../parts/copy.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows } from "../../parts/rows.js";
-import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Empty, FailedPage, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { keyText } from "../sessions/session_key.js";
 import { sumsOf } from "./contents.js";
@@ -26,7 +26,9 @@ const ROW_PX = 40;
 
 export default function SnapshotPage({ snapshotId }: { snapshotId: string }) {
   const { data, error, refetch } = useSnapshot(snapshotId);
-  if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
+  if (error && !data) {
+    return <FailedPage name={snapshotId} error={error} retry={() => void refetch()} />;
+  }
   if (data === undefined) return <Loading />;
   if (data === null) return <Absent snapshotId={snapshotId} />;
   return (

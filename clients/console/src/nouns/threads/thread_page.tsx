@@ -8,7 +8,7 @@ import { ShowAsCode } from "../../parts/code.js";
 import { CopyButton } from "../../parts/copy.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
-import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Empty, FailedPage, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { ConversationTab } from "./conversation_tab.js";
 import { useThread, versionOf } from "./queries.js";
@@ -35,7 +35,9 @@ export function ThreadPage({ route }: { route: ThreadRoute }) {
   const last = useRef<Thread>(undefined);
   if (data) last.current = data;
   const thread = data ?? last.current;
-  if (error && !thread) return <Failure error={error} retry={() => void refetch()} />;
+  if (error && !thread) {
+    return <FailedPage name={threadId} error={error} retry={() => void refetch()} />;
+  }
   if (data === undefined && !thread) return <Loading />;
   if (!thread) return <Absent threadId={threadId} />;
   return (
