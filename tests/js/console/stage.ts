@@ -23,9 +23,9 @@ export class Stage {
     this.url = `${server.url}/console/`;
   }
 
-  /** `options`: more arguments of the server. */
-  static async open(options: string[] = [], port?: number): Promise<Stage> {
-    const server = await new Server(undefined, options, port).start();
+  /** `options`: more arguments of the server. Without a database URL, it is on SQLite. */
+  static async open(options: string[] = [], port?: number, databaseUrl?: string): Promise<Stage> {
+    const server = await new Server(databaseUrl, options, port).start();
     return new Stage(server, await Browser.open());
   }
 
