@@ -83,6 +83,7 @@ SOAK_SUITES = [
     "upgrades",
 ]
 SOAK_OF_JAVASCRIPT = [
+    "console/long_lists.test.ts",
     "serving/nested_tasks.test.ts",
     "serving/restarts.test.ts",
     "wire/large_values.test.ts",

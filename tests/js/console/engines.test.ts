@@ -4,13 +4,13 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import { Client, KeyDestroyedError } from "threadkeep";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { run } from "../support/server.js";
 import { BINARY } from "../support/settings.js";
 import { waitUntil } from "../support/waiting.js";
 import { plan } from "./agents.js";
+import { Database } from "./database.js";
 import { Stage } from "./stage.js";
 
 const TENANT = "acme";
@@ -62,16 +62,6 @@ async function fill(url: string, apiKey: string): Promise<string> {
   const { nodes } = await client.checkpoints.timeline(THREAD, { checkpointNs: "" });
   return `#/threads/${THREAD}/diff?from=${nodes.at(-1)?.checkpointId}&to=${nodes[0]?.checkpointId}`;
 }
-/** The address of a database of the shared PostgreSQL. */
-async function databaseUrl(): Promise<string> {
-  const [host, name] = [inject("postgresFolder"), "console"];
-  const admin = new pg.Client({ host, user: "postgres", database: "postgres" });
-  await admin.connect();
-  await admin.query(`create database ${name}`);
-  await admin.end();
-  return `postgres://postgres@localhost/${name}?host=${host}`;
-}
-
 /** Opens every screen, and waits until it shows its text of these. */
 async function walk({ stage, key, diff }: Tenant, textOf: (screen: Screen) => string) {
   const opened = await stage.page(`#/login?token=${key}`);
@@ -123,7 +113,7 @@ describe("on PostgreSQL", () => {
   let tenant: Tenant;
 
   beforeAll(async () => {
-    tenant = await newTenant([], await databaseUrl());
+    tenant = await newTenant([], (await Database.create("console_pages")).url);
   });
 
   afterAll(() => tenant.stage.close());

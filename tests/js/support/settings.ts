@@ -20,6 +20,13 @@ export const RESTART_MS = Number(process.env["THREADKEEP_TEST_RESTART_SECONDS"] 
 export const NESTED_TASKS = Number(process.env["THREADKEEP_TEST_NESTED_TASKS"] ?? 150);
 /** A value that fits into no body, in mebibytes. `make soak` has one of 200. */
 export const LARGE_VALUE_MIB = Number(process.env["THREADKEEP_TEST_LARGE_VALUE_MIB"] ?? 80);
+/** Rows of long lists in the console. `make soak` has 100,000 threads, 10,000 steps of a thread, 50,000 files and 10,000 items. */
+export const LIST_ROWS = {
+  threads: Number(process.env["THREADKEEP_TEST_LIST_THREADS"] ?? 5_000),
+  steps: Number(process.env["THREADKEEP_TEST_LIST_STEPS"] ?? 1_200),
+  files: Number(process.env["THREADKEEP_TEST_LIST_FILES"] ?? 5_000),
+  items: Number(process.env["THREADKEEP_TEST_LIST_ITEMS"] ?? 1_000),
+};
 /** The same random operations in every run, so that a change alone can turn a test red. At 0 others each time. */
 export const DERANDOMIZED = (process.env["THREADKEEP_TEST_DERANDOMIZED"] ?? "1") === "1";
 /** Name and version of each peer that this run is meant to try, as JSON; unset, those of the lock file. */
