@@ -58,6 +58,7 @@ use crate::domain::threads::changes::ThreadChanges;
 use crate::domain::threads::retention_policies::Policies;
 use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
+use crate::domain::tokens::key_uses::KeyUses;
 use crate::domain::tokens::storage::CredentialStorage;
 
 const SWEEP_EVERY: Duration = Duration::from_mins(1);
@@ -95,6 +96,7 @@ pub struct App {
     pub streams: Arc<OpenStreams>,
     pub tokens: Tokens,
     pub keys: Keys,
+    pub key_uses: Arc<KeyUses>,
     pub erasures: Erasures,
     pub storage: Arc<dyn Storage>,
     /// Whether writes fail for a reason of the whole database.
@@ -141,7 +143,9 @@ impl App {
         let credentials: Arc<dyn CredentialStorage> = of_noun();
         let acts: Arc<dyn AuditStorage> = of_noun();
         let authenticator = Authenticator::load(Arc::clone(&credentials), time(), listen, issuers);
-        let authenticator = Arc::new(authenticator.await?.reopening(settings.keyless));
+        let key_uses = Arc::new(KeyUses::new(of_noun(), time()));
+        let authenticator = authenticator.await?.reopening(settings.keyless).noting(&key_uses);
+        let authenticator = Arc::new(authenticator);
         let commits = Arc::new(GroupCommit::start(of_noun(), &clock));
         let item_commits = Arc::new(ItemCommit::start(of_noun(), &clock));
         let session_commits = Arc::new(SessionCommit::start(of_noun(), &clock));
@@ -166,6 +170,7 @@ impl App {
             tokio::spawn(Arc::clone(&thread_changes).run()),
             tokio::spawn(walks.run()),
             tokio::spawn(Arc::clone(&refusals).run()),
+            tokio::spawn(Arc::clone(&key_uses).run()),
             tokio::spawn(Arc::clone(&authenticator).poll()),
             tokio::spawn(sweep(Arc::clone(&storage), time(), Arc::clone(&writes))),
             tokio::spawn(fold_metrics(metrics.clone())),
@@ -210,6 +215,7 @@ impl App {
             refusals,
             policies: Policies::new(of_noun(), time(), wake),
             tokens: Tokens::new(credentials, acts, Arc::clone(&authenticator), time()),
+            key_uses,
             keys: Keys::new(of_noun(), Arc::clone(&authenticator), time()),
             storage,
             writes,
@@ -250,6 +256,9 @@ impl App {
         }
         if let Err(error) = self.refusals.flush().await {
             tracing::warn!(%error, "the last refusals are not in the audit log");
+        }
+        if let Err(error) = self.key_uses.flush().await {
+            tracing::warn!(%error, "the last uses of keys are not in the list of keys");
         }
         self.storage.close().await;
     }

@@ -25,6 +25,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::tokens::credential::{Credentials, SigningSecret};
 use crate::domain::tokens::grants::{Actions, NamespaceGrant, Scoped};
+use crate::domain::tokens::key_uses::KeyUses;
 use crate::domain::tokens::storage::CredentialStorage;
 use crate::domain::tokens::token::{Pass, Token};
 use crate::domain::{Error, Result};
@@ -59,6 +60,8 @@ pub struct Authenticator {
     reread: Mutex<Option<Reread>>,
     /// Locked while a key is looked up, so that one look-up runs at a time.
     lookups: Mutex<Lookups>,
+    /// Told of every key that lets somebody in.
+    uses: Option<Arc<KeyUses>>,
 }
 
 /// Who asks, and how he came in.
@@ -95,13 +98,30 @@ impl Authenticator {
         let (outdated, reopens) = (watch::Sender::new(all.needs_master_key), false);
         let known = RwLock::new(Known { set: Arc::new(CredentialSet::new(all)), read_at });
         let (reread, lookups) = (Mutex::default(), Mutex::default());
-        Ok(Self { listen, issuers, reopens, storage, clock, known, outdated, reread, lookups })
+        Ok(Self {
+            listen,
+            issuers,
+            reopens,
+            storage,
+            clock,
+            known,
+            outdated,
+            reread,
+            lookups,
+            uses: None,
+        })
     }
 
     /// Whether local programs need no key once every key was revoked.
     #[must_use]
     pub fn reopening(self, reopens: bool) -> Self {
         Self { reopens, ..self }
+    }
+
+    /// Notes the uses of keys there.
+    #[must_use]
+    pub fn noting(self, uses: &Arc<KeyUses>) -> Self {
+        Self { uses: Some(Arc::clone(uses)), ..self }
     }
 
     /// Whether the server would be open to whoever can reach its address.
@@ -114,13 +134,14 @@ impl Authenticator {
         self.opens_keyless(&self.known().0)
     }
 
-    /// Whether nobody can get in: every key was revoked.
+    /// Whether nobody can get in: every key was revoked or has expired.
     pub fn is_closed(&self) -> bool {
         let set = self.known().0;
-        !set.has_keys() && self.issuers.is_empty() && !self.opens_keyless(&set)
+        let is_empty = !set.has_living_key(self.clock.now()) && self.issuers.is_empty();
+        is_empty && !self.opens_keyless(&set)
     }
 
-    /// Revoking the last key must not open to everybody what it protected.
+    /// Revoking the last key must not open to everybody what it protected. One that has expired was not revoked: nobody acted.
     fn opens_keyless(&self, set: &CredentialSet) -> bool {
         let is_open = !set.had_keys() || self.reopens;
         !set.has_keys() && self.issuers.is_empty() && is_open
@@ -170,7 +191,7 @@ impl Authenticator {
         match Secret::parse(text) {
             Some(secret) => {
                 let set = self.set_with_key(&secret.hash(), set).await?;
-                identities::by_key(&secret, &set)
+                self.by_key(&secret, &set)
             }
             None => self.by_issuer(text).await,
         }
@@ -350,31 +371,6 @@ impl Authenticator {
             memory: ReadMemory::default(),
         };
         Ok(Identity { caller, pass: Pass::Token(token) })
-    }
-
-    /// Whether what a token or an address was made with would still make one.
-    fn minter_lives(&self, minter: &str, tenant: &str, set: &CredentialSet) -> bool {
-        match minter {
-            Pass::OPERATOR => true,
-            Pass::LOCAL => self.is_keyless(),
-            minter => match minter.strip_prefix(Pass::ISSUER) {
-                Some(name) => self.issuers.has(name, tenant),
-                None => set.has_key_id(tenant, minter),
-            },
-        }
-    }
-
-    async fn by_issuer(&self, text: &str) -> Result<Identity, Refusal> {
-        let known = self.issuers.identify(text, self.clock.now()).await?;
-        let caller = Caller {
-            tenant: known.tenant,
-            grants: Grants::Scoped(Arc::new(Scoped::of_subject(&known.subject))),
-            credential: format!("{}{}:{}", Pass::ISSUER, known.issuer, known.subject),
-            subject: Some(known.subject),
-            memory: ReadMemory::default(),
-        };
-        let pass = Pass::External { issuer: known.issuer, expires_at: known.expires_at };
-        Ok(Identity { caller, pass })
     }
 
     fn known(&self) -> (Arc<CredentialSet>, Instant) {

@@ -17,8 +17,8 @@ pub struct CredentialSet {
     /// By the first bytes of their hash. The full hash is compared in constant time.
     keys: HashMap<[u8; 8], Vec<Key>>,
     had_keys: bool,
-    /// By tenant.
-    key_ids: HashMap<String, HashSet<String>>,
+    /// By tenant and id: when the key ends.
+    key_ids: HashMap<String, HashMap<String, Option<Micros>>>,
     /// By kid.
     secrets: HashMap<String, (SigningSecret, hmac::Key)>,
     /// By tenant: the kid of its newest secret.
@@ -32,7 +32,8 @@ impl CredentialSet {
         let had_keys = all.had_keys || !all.keys.is_empty();
         let mut set = Self { had_keys, ..Self::default() };
         for key in all.keys.into_iter().filter(|key| key.revoked_at.is_none()) {
-            set.key_ids.entry(key.tenant.clone()).or_default().insert(key.key_id.clone());
+            let of_tenant = set.key_ids.entry(key.tenant.clone()).or_default();
+            of_tenant.insert(key.key_id.clone(), key.expires_at);
             set.keys.entry(prefix(&key.hash)).or_default().push(key);
         }
         let mut secrets = all.signing_secrets;
@@ -48,8 +49,14 @@ impl CredentialSet {
         set
     }
 
+    /// Whether there is a key that was not revoked, expired or not.
     pub fn has_keys(&self) -> bool {
         !self.keys.is_empty()
+    }
+
+    /// Whether there is one that has not expired, either.
+    pub fn has_living_key(&self, now: Micros) -> bool {
+        self.key_ids.values().flat_map(HashMap::values).any(|it| lives(*it, now))
     }
 
     /// Whether there is a key or was one, revoked since.
@@ -61,8 +68,9 @@ impl CredentialSet {
         self.keys.get(&prefix(hash))?.iter().find(|key| bool::from(key.hash.ct_eq(hash)))
     }
 
-    pub fn has_key_id(&self, tenant: &str, key_id: &str) -> bool {
-        self.key_ids.get(tenant).is_some_and(|ids| ids.contains(key_id))
+    pub fn has_key_id(&self, tenant: &str, key_id: &str, now: Micros) -> bool {
+        let end = self.key_ids.get(tenant).and_then(|ids| ids.get(key_id));
+        end.is_some_and(|it| lives(*it, now))
     }
 
     pub fn has_secret(&self, kid: &str) -> bool {
@@ -101,6 +109,10 @@ impl CredentialSet {
         let revoked = self.revoked.get(tenant);
         revoked.is_some_and(|ids| chain.any(|id| ids.contains(id)))
     }
+}
+
+fn lives(expires_at: Option<Micros>, now: Micros) -> bool {
+    expires_at.is_none_or(|it| now < it)
 }
 
 fn prefix(hash: &[u8; 32]) -> [u8; 8] {

@@ -13,7 +13,7 @@ impl Identity {
         Holder::new(
             tenant,
             match &self.pass {
-                Pass::Local | Pass::Operator | Pass::Key(_) => credential.clone(),
+                Pass::Local | Pass::Operator | Pass::Key { .. } => credential.clone(),
                 Pass::Token(_) | Pass::External { .. } => self.minter_and_subject(),
             },
         )
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn what_is_narrowed_counts_with_the_first_token_and_apart_from_its_key() {
-        let key = Pass::Key("key_1".into());
+        let key = Pass::Key { key_id: "key_1".into(), expires_at: None };
         let caller = Caller { credential: "key_1".into(), ..Caller::of_tenant("acme") };
         let of = |subject: &str| {
             let request = MintRequest { subject: Some(subject.into()), ..MintRequest::default() };

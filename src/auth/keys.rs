@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::authenticator::{Authenticator, Identity};
-use super::secret::Secret;
+use super::secret::{Secret, Terms};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_hex};
 use crate::domain::limits::LIMITS;
 use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::time::rfc3339;
 use crate::domain::tokens::key::{
     CreateKey, Key, KeyCursor, KeyPage, KeyQuery, RevokeKey, ShownKey, check_create, check_revoke,
 };
@@ -19,6 +22,12 @@ use crate::domain::{Error, Result};
 pub struct CreatedKey {
     pub secret: Secret,
     pub key: Key,
+}
+
+/// What the audit log tells of a key that ends.
+#[derive(Serialize)]
+struct CreatedDetails {
+    expires_at: String,
 }
 
 /// The key calls of a server.
@@ -99,8 +108,9 @@ pub async fn create(
         let detail = format!("the tenant has {max} keys: revoke some");
         return Err(Error::out_of_range("keys", detail, max));
     }
-    let CreateKey { name, subject, read_only } = request;
-    let secret = if read_only { Secret::random_read_only() } else { Secret::random() };
+    let expires_at = request.expires_at(now);
+    let CreateKey { name, subject, read_only, .. } = request;
+    let secret = Secret::with(Terms { read_only, expires_at });
     let key = Key {
         key_id: format!("key_{}", random_hex()),
         tenant: caller.tenant.clone(),
@@ -108,9 +118,14 @@ pub async fn create(
         hash: secret.hash(),
         created_at: now,
         revoked_at: None,
-        shown: ShownKey { name, prefix: Some(secret.beginning().to_owned()) },
+        expires_at,
+        shown: ShownKey { name, prefix: Some(secret.beginning().to_owned()), last_used_day: None },
     };
-    storage.create_key(&key, &Act::of(caller, ActKind::KeyCreated, &key.key_id, now)).await?;
+    let mut act = Act::of(caller, ActKind::KeyCreated, &key.key_id, now);
+    if let Some(end) = expires_at {
+        act = act.with(&CreatedDetails { expires_at: rfc3339(end) });
+    }
+    storage.create_key(&key, &act).await?;
     Ok(CreatedKey { secret, key })
 }
 

@@ -26,6 +26,8 @@ pub enum Refusal {
     Unauthorized(&'static str),
     #[error("the token expired at {}; ask whoever made it for a new one", rfc3339(*.at))]
     TokenExpired { at: Micros },
+    #[error("the key expired at {}; make another one", rfc3339(*.at))]
+    KeyExpired { at: Micros },
     #[error("the token was revoked, or what it was made with; ask whoever made it for a new one")]
     TokenRevoked,
     /// The keys of an issuer cannot be had, and none that are known fit.

@@ -3,41 +3,61 @@
 //!
 //! The text of a key that only reads begins with `tkr_`. The hash is of the whole text, so nobody can make the one from the other, neither
 //! who holds the key nor who writes to the database. An earlier version does not know this beginning and refuses the key.
+//!
+//! The text of a key that ends has its end between the beginning and the bits, in seconds since 1970: `tk_1796083200_…`. So nobody can
+//! lengthen it either. An earlier version refuses a text of this length.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
+use crate::domain::clock::Micros;
+
 const PREFIX: &str = "tk_";
 const READ_ONLY: &str = "tkr_";
 /// 256 bits in base64url.
 const BITS_LENGTH: usize = 43;
+/// Digits of an end: up to the year 33658.
+const END_LENGTH_MAX: usize = 12;
+const SECOND: Micros = 1_000_000;
 /// Characters of the bits that lists show: 30 bits less to guess, of 256.
 const SHOWN_LENGTH: usize = 5;
 
 /// A key as its holder has it.
 pub struct Secret(String);
 
+/// What the text of a key says about it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Terms {
+    pub read_only: bool,
+    /// At a whole second.
+    pub expires_at: Option<Micros>,
+}
+
 impl Secret {
     /// From the system's randomness.
     pub fn random() -> Self {
-        Self::beginning_with(PREFIX)
+        Self::with(Terms::default())
     }
 
-    /// Of a key that only reads.
-    pub fn random_read_only() -> Self {
-        Self::beginning_with(READ_ONLY)
-    }
-
-    fn beginning_with(prefix: &str) -> Self {
-        Self(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
+    /// The same, of a key that says this.
+    pub fn with(terms: Terms) -> Self {
+        let prefix = if terms.read_only { READ_ONLY } else { PREFIX };
+        let end = terms.expires_at.map(|it| format!("{}_", it / SECOND)).unwrap_or_default();
+        Self(format!("{prefix}{end}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
     }
 
     /// None when the text cannot be a key; spares the hash and the look-up.
     pub fn parse(text: &str) -> Option<Self> {
-        let bits = text.strip_prefix(PREFIX).or_else(|| text.strip_prefix(READ_ONLY))?;
-        let legal = bits.len() == BITS_LENGTH && bits.is_ascii();
+        let rest = text.strip_prefix(PREFIX).or_else(|| text.strip_prefix(READ_ONLY))?;
+        let legal = rest.is_ascii() && (rest.len() == BITS_LENGTH || end(rest).is_some());
         legal.then(|| Self(text.to_owned()))
+    }
+
+    /// When the text says that the key ends.
+    pub fn expires_at(&self) -> Option<Micros> {
+        let (_, rest) = self.0.split_once('_')?;
+        end(rest)
     }
 
     pub fn is_read_only(&self) -> bool {
@@ -46,8 +66,7 @@ impl Secret {
 
     /// What tells people which key it is.
     pub fn beginning(&self) -> &str {
-        let prefix = if self.is_read_only() { READ_ONLY } else { PREFIX };
-        &self.0[..prefix.len() + SHOWN_LENGTH]
+        &self.0[..self.0.len() - BITS_LENGTH + SHOWN_LENGTH]
     }
 
     /// For showing it, once.
@@ -59,6 +78,14 @@ impl Secret {
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.0.as_bytes()).into()
     }
+}
+
+/// The end that stands before the bits, if one does: what follows the beginning is ASCII and longer than the bits alone.
+fn end(rest: &str) -> Option<Micros> {
+    let digits = rest.len().checked_sub(BITS_LENGTH).and_then(|it| rest.get(..it))?;
+    let digits = digits.strip_suffix('_').filter(|it| it.len() <= END_LENGTH_MAX)?;
+    let seconds: u64 = digits.parse().ok().filter(|_| !digits.starts_with(['+', '0']))?;
+    i64::try_from(seconds).ok()?.checked_mul(SECOND)
 }
 
 /// Whether a key whose text begins like this only reads.
@@ -90,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_key_that_only_reads_is_no_other_key_with_another_beginning() {
-        let reads = Secret::random_read_only();
+        let reads = Secret::with(Terms { read_only: true, ..Terms::default() });
         assert!(reads.is_read_only() && !Secret::random().is_read_only());
         assert_eq!(reads.beginning(), &reads.text()[..9]);
         let parsed = Secret::parse(reads.text()).unwrap();
@@ -98,5 +125,30 @@ mod tests {
         let writes = Secret::parse(&reads.text().replacen("tkr_", "tk_", 1)).unwrap();
         assert!(!writes.is_read_only());
         assert_ne!(writes.hash(), reads.hash());
+    }
+
+    #[test]
+    fn a_key_that_ends_says_when_and_is_no_other_key_with_another_end() {
+        for (read_only, beginning) in [(false, "tk_1796083200_"), (true, "tkr_1796083200_")] {
+            let terms = Terms { read_only, expires_at: Some(1_796_083_200 * SECOND) };
+            let made = Secret::with(terms);
+            assert!(made.text().starts_with(beginning), "{}", made.text());
+            assert_eq!(made.beginning().len(), beginning.len() + SHOWN_LENGTH);
+            let parsed = Secret::parse(made.text()).unwrap();
+            assert_eq!((parsed.is_read_only(), parsed.expires_at()), (read_only, terms.expires_at));
+            assert_eq!(parsed.hash(), made.hash());
+            for other in ["", "1796083201_"] {
+                let other = made.text().replacen("1796083200_", other, 1);
+                let other = Secret::parse(&other).unwrap();
+                assert_ne!(other.expires_at(), terms.expires_at);
+                assert_ne!(other.hash(), made.hash());
+            }
+        }
+        assert_eq!(Secret::random().expires_at(), None);
+        let bits = "_".repeat(BITS_LENGTH);
+        assert_eq!(Secret::parse(&format!("tk_{bits}")).unwrap().expires_at(), None);
+        for end in ["_", "-5_", "+5_", "05_", "x_", "5", "5-", "1234567890123_", "5_5_", "ü_"] {
+            assert!(Secret::parse(&format!("tk_{end}{bits}")).is_none(), "{end}");
+        }
     }
 }

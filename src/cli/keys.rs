@@ -7,7 +7,7 @@ use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
-use crate::domain::time::rfc3339;
+use crate::domain::time::{date, rfc3339};
 use crate::domain::tokens::key::{CreateKey, Key, KeyQuery, RevokeKey};
 
 use super::opening::{open_existing, open_or_make};
@@ -29,9 +29,10 @@ pub(super) async fn run(command: Keys) -> Result<()> {
 
 async fn carry_out(storage: &dyn Storage, command: &Keys) -> Result<String> {
     match command {
-        Keys::Create { tenant, subject, name, read_only, .. } => {
+        Keys::Create { tenant, subject, name, read_only, ttl_seconds, .. } => {
             let (name, subject) = (name.clone(), subject.clone());
-            let request = CreateKey { name, subject, read_only: *read_only };
+            let (read_only, ttl_seconds) = (*read_only, *ttl_seconds);
+            let request = CreateKey { name, subject, read_only, ttl_seconds };
             let made = create(storage, tenant, request);
             tenants::telling_new(storage, tenant, made).await
         }
@@ -81,7 +82,12 @@ async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
         let revoked = revoked.unwrap_or_else(|| "active".into());
         let (prefix, name) = (told(&key.shown.prefix), told(&key.shown.name));
         let created = rfc3339(key.created_at);
-        format!("{}\t{subject}\t{created}\t{revoked}\t{prefix}\t{name}\n", key.key_id)
+        let (expires, used) = (key.expires_at.map(rfc3339), key.shown.last_used_day.map(date));
+        let (expires, used) = (told(&expires), told(&used));
+        format!(
+            "{}\t{subject}\t{created}\t{revoked}\t{prefix}\t{name}\t{expires}\t{used}\n",
+            key.key_id
+        )
     };
     Ok(keys.iter().map(line).collect())
 }

@@ -216,8 +216,8 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
     }
     if app.authenticator.is_closed() {
         tracing::warn!(
-            "every key was revoked: nobody is let in. Make a key (threadkeep keys create --tenant NAME), or let local programs in \
-             without one (--keyless)"
+            "every key was revoked or has expired: nobody is let in. Make a key (threadkeep keys create --tenant NAME), or revoke those \
+             that expired and let local programs in without one (--keyless)"
         );
     }
     if let Some(operators) = &operators {

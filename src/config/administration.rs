@@ -21,10 +21,14 @@ pub enum Keys {
         /// The key reads what it would otherwise change.
         #[arg(long)]
         read_only: bool,
+        /// Seconds until it expires, up to 315360000. Default: it does not.
+        #[arg(long, allow_hyphen_values = true)]
+        ttl_seconds: Option<i64>,
         #[command(flatten)]
         database: Database,
     },
-    /// List a tenant's keys: id, subject, time of making, and of revocation, how the text begins, name. `-` for none.
+    /// List a tenant's keys: id, subject, time of making, and of revocation, how the text begins, name, when it expires, day of last use. `-`
+    /// for none.
     List {
         #[arg(long)]
         tenant: String,

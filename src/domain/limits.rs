@@ -37,6 +37,8 @@ pub struct Limits {
     pub external_token_bytes_max: u64,
     /// What the maker of a key calls it.
     pub key_name_bytes_max: u64,
+    /// Of a key that ends by itself: ten years.
+    pub key_ttl_seconds_max: u64,
     /// Keys of a tenant that are not revoked, up to which its keys can make more. The command line always can.
     pub keys_per_tenant_max: u64,
     pub token_ttl_seconds_max: u64,

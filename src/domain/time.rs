@@ -19,6 +19,13 @@ pub fn rfc3339_with_offset(micros: Micros) -> String {
         .unwrap_or_default()
 }
 
+/// A day in UTC, `2026-01-31`, from how many came since 1970-01-01.
+pub fn date(days: i64) -> String {
+    const DAY: Micros = 24 * 3_600 * 1_000_000;
+    let time = days.checked_mul(DAY).and_then(DateTime::<Utc>::from_timestamp_micros);
+    time.map(|it| it.date_naive().to_string()).unwrap_or_default()
+}
+
 /// A time that a caller sent.
 ///
 /// # Errors
@@ -40,6 +47,14 @@ mod tests {
         for text in ["", "2001-09-09", "yesterday", "2001-13-09T01:46:40Z", "1000"] {
             assert!(read(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_day_shows_as_a_date() {
+        for (days, shown) in [(0, "1970-01-01"), (-1, "1969-12-31"), (20_484, "2026-01-31")] {
+            assert_eq!(super::date(days), shown);
+        }
+        assert_eq!(super::date(i64::MAX), "");
     }
 
     #[test]

@@ -35,6 +35,7 @@ fn key(key_id: &str) -> Key {
         hash: [7; 32],
         created_at: 1,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     }
 }

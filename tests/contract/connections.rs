@@ -112,6 +112,7 @@ async fn keys_and_revocations_are_written_while_all_data_waits() {
             hash: [1; 32],
             created_at: 1,
             revoked_at: None,
+            expires_at: None,
             shown: ShownKey::default(),
         };
         few.create_key(&key, &act(ActKind::KeyCreated)).await.unwrap();

@@ -26,6 +26,7 @@ contract! {
         a_changed_owner_is_found_and_signed_only_after_it_was_shown;
     rights:
         a_row_that_was_forged_moved_or_changed_opens_nothing
+        an_end_that_was_changed_in_the_database_lengthens_nothing
         an_earlier_state_of_the_rows_is_refused_by_who_saw_a_later_one
         a_quota_that_was_changed_or_removed_lets_nothing_more_in
         what_changes_through_the_server_stays_right

@@ -9,6 +9,7 @@ use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::erasure::Erasures;
 use threadkeep::domain::tokens::key::{Key, KeyCursor, KeyQuery, ShownKey};
+use threadkeep::domain::tokens::key_uses::KeyUse;
 use threadkeep::domain::tokens::storage::CredentialStorage;
 
 use crate::harness::Harness;
@@ -23,6 +24,7 @@ fn key(tenant: &str, key_id: &str, created_at: i64) -> Key {
         hash,
         created_at,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     }
 }
@@ -57,7 +59,11 @@ pub async fn keys_are_listed_in_pages_with_what_they_are_called(h: Harness) {
     let mut keys = Vec::new();
     // Two at a time.
     for at in 0..7 {
-        let named = ShownKey { name: Some(format!("ü {at}")), prefix: Some("tkr_abcde".into()) };
+        let named = ShownKey {
+            name: Some(format!("ü {at}")),
+            prefix: Some("tkr_abcde".into()),
+            ..ShownKey::default()
+        };
         let shown = if at % 3 == 0 { ShownKey::default() } else { named };
         let made = key("a", &format!("key_{}", 9 - at), 2 + i64::from(at) / 2);
         keys.push(Key { shown, hash: [u8::try_from(at).unwrap(); 32], ..made });
@@ -111,4 +117,82 @@ pub async fn a_database_whose_only_key_was_erased_is_not_keyless_again(h: Harnes
     let listed = h.storage.list_keys(&h.caller.tenant, &KeyQuery::ALL).await.unwrap();
     assert!(listed.iter().all(|it| it.subject.is_none() && it.revoked_at.is_some()), "{listed:?}");
     assert!(!h.storage.has_key(&[2; 32]).await.unwrap());
+}
+
+pub async fn a_key_keeps_its_end_and_the_day_of_its_last_use(h: Harness) {
+    let act = Act::of_operator("a", ActKind::KeyCreated, "", 1);
+    let ends = Key { expires_at: Some(7_000_000), ..key("a", "key_1", 1) };
+    let keys = [ends, key("a", "key_2", 2), key("b", "key_1", 3)];
+    for key in &keys {
+        h.storage.create_key(key, &act).await.unwrap();
+    }
+    let mut active = h.storage.load_credentials().await.unwrap().keys;
+    active.sort_by_key(|it| it.created_at);
+    assert_eq!(active, keys);
+    let on = |tenant: &str, key_id: &str, day| KeyUse {
+        tenant: tenant.into(),
+        key_id: key_id.into(),
+        day,
+    };
+    h.storage.put_key_uses(&[]).await.unwrap();
+    for uses in [
+        vec![on("a", "key_1", 20_000), on("a", "key_none", 20_000), on("c", "key_1", 20_000)],
+        vec![on("a", "key_1", 19_999), on("a", "key_2", 20_001)],
+        vec![on("a", "key_2", 20_002)],
+    ] {
+        h.storage.put_key_uses(&uses).await.unwrap();
+    }
+    let listed = h.storage.list_keys("a", &KeyQuery::ALL).await.unwrap();
+    let shown = |it: &Key| (it.expires_at, it.shown.last_used_day);
+    let of_a: Vec<_> = listed.iter().map(shown).collect();
+    assert_eq!(of_a, [(Some(7_000_000), Some(20_000)), (None, Some(20_002))]);
+    let of_b = h.storage.list_keys("b", &KeyQuery::ALL).await.unwrap();
+    assert_eq!(shown(&of_b[0]), (None, None), "of another tenant, with the same id");
+    // What decides is as it was.
+    let mut active = h.storage.load_credentials().await.unwrap().keys;
+    active.sort_by_key(|it| it.created_at);
+    assert_eq!(active, keys);
+}
+
+pub async fn a_key_that_ended_long_ago_is_revoked_by_the_sweep(h: Harness) {
+    let act = Act::of_operator("a", ActKind::KeyCreated, "", 1);
+    let end = 7_000_000;
+    let ends = Key { expires_at: Some(end), ..key("a", "key_1", 1) };
+    let later = Key { expires_at: Some(end + 10), ..key("a", "key_2", 2) };
+    let keys = [ends, later, key("a", "key_3", 3), key("b", "key_1", 4)];
+    for key in &keys {
+        h.storage.create_key(key, &act).await.unwrap();
+    }
+    let active = async || {
+        let mut active = h.storage.load_credentials().await.unwrap().keys;
+        active.sort_by_key(|it| it.created_at);
+        active
+    };
+    h.storage.sweep(end + Key::TOLD_FOR).await.unwrap();
+    assert_eq!(active().await, keys);
+    h.storage.sweep(end + Key::TOLD_FOR + 1).await.unwrap();
+    assert_eq!(active().await, keys[1..]);
+    let listed = h.storage.list_keys("a", &KeyQuery::ALL).await.unwrap();
+    assert_eq!((listed[0].revoked_at, listed[1].revoked_at), (Some(end), None));
+    assert_eq!(h.storage.count_keys("a").await.unwrap(), 2);
+    assert!(!h.storage.revoke_key("a", "key_1", &act).await.unwrap(), "it is already");
+}
+
+pub async fn an_expired_key_keeps_the_database_from_being_keyless(h: Harness) {
+    let act = Act::of_operator("a", ActKind::KeyCreated, "", 1);
+    let ends = Key { expires_at: Some(1), ..key("a", "key_1", 1) };
+    h.storage.create_key(&ends, &act).await.unwrap();
+    let opened = async |reopens| {
+        let storage: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&h.storage);
+        let listen = "127.0.0.1:7070".parse().unwrap();
+        let authenticator =
+            Authenticator::load(storage, Arc::new(Clock::System), listen, Issuers::default());
+        let authenticator = authenticator.await.unwrap().reopening(reopens);
+        (authenticator.is_keyless(), authenticator.is_closed())
+    };
+    assert_eq!(opened(false).await, (false, true));
+    // Nobody revoked it: the time without keys does not come back at a moment that nobody chose.
+    assert_eq!(opened(true).await, (false, true));
+    assert!(h.storage.revoke_key("a", "key_1", &act).await.unwrap());
+    assert_eq!(opened(true).await, (true, false));
 }

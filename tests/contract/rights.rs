@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use threadkeep::auth::Refusal;
-use threadkeep::auth::authenticator::Authenticator;
+use threadkeep::auth::authenticator::{Authenticator, Identity};
 use threadkeep::auth::issuers::Issuers;
+use threadkeep::auth::keys;
 use threadkeep::auth::loopback::Visit;
 use threadkeep::domain::Error;
 use threadkeep::domain::clock::Clock;
@@ -14,7 +15,7 @@ use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::erasure::Erasures;
 use threadkeep::domain::tenants::quotas::Quota;
 use threadkeep::domain::tokens::credential::{Revocation, SigningSecret};
-use threadkeep::domain::tokens::key::{Key, ShownKey};
+use threadkeep::domain::tokens::key::{CreateKey, Key, ShownKey};
 use threadkeep::domain::tokens::storage::CredentialStorage;
 use threadkeep::domain::tokens::token::TokenId;
 use threadkeep::storage::{self, Encryption, MasterKey, MasterKeys, StorageConfig};
@@ -36,6 +37,7 @@ async fn make_key(storage: &dyn Storage, tenant: &str, key_id: &str, subject: Op
         hash: *blake3_of(tenant, key_id).first_chunk().unwrap(),
         created_at: 5,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     };
     storage.create_key(&key, &act(tenant)).await.unwrap();
@@ -182,6 +184,38 @@ fn beginning(h: &Harness) -> StorageConfig {
         encryption: Encryption::Begins(master_keys(7)),
         ..config(h.url())
     }
+}
+
+/// When a key ends is in its text, which its hash is of, and the hash is signed.
+pub async fn an_end_that_was_changed_in_the_database_lengthens_nothing(h: Harness) {
+    let h = h.encrypting(None).await;
+    let mut made = Vec::new();
+    for (tenant, ttl_seconds) in [("none", Some(10)), ("later", Some(10)), ("sooner", None)] {
+        let request = CreateKey { ttl_seconds, ..CreateKey::default() };
+        let operator = Identity::operator(tenant);
+        let created = keys::create(&*h.storage, &operator, request, 1_000_000).await.unwrap();
+        made.push(created.secret);
+    }
+    let end = 11_000_000;
+    h.sql("update keys set expires_at = null where tenant = 'none'").await;
+    h.sql("update keys set expires_at = 9000000000000000 where tenant = 'later'").await;
+    h.sql(&format!("update keys set expires_at = {end} where tenant = 'sooner'")).await;
+    let credentials: Arc<dyn CredentialStorage> = Arc::<dyn Storage>::clone(&h.storage);
+    let clock = Arc::new(Clock::Fixed((end - 1).into()));
+    let listen = "127.0.0.1:7070".parse().unwrap();
+    let authenticator =
+        Authenticator::load(credentials, Arc::clone(&clock), listen, Issuers::default());
+    let authenticator = authenticator.await.unwrap();
+    for secret in &made {
+        let identity = authenticator.identify(Some(secret.text())).await.unwrap();
+        assert_eq!(identity.pass.expires_at(), Some(end));
+    }
+    clock.advance(1);
+    for secret in &made {
+        let refused = authenticator.identify(Some(secret.text())).await;
+        assert_eq!(refused, Err(Refusal::KeyExpired { at: end }));
+    }
+    assert!(h.storage.list_unsigned().await.unwrap().is_empty(), "the rows are right otherwise");
 }
 
 pub async fn an_earlier_state_of_the_rows_is_refused_by_who_saw_a_later_one(h: Harness) {

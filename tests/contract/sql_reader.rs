@@ -118,6 +118,7 @@ pub async fn fill(h: &Harness) {
             hash: [7; 32],
             created_at: 1,
             revoked_at: None,
+            expires_at: None,
             shown: ShownKey::default(),
         };
         h.storage.create_key(&key, &act).await.unwrap();

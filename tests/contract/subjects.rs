@@ -105,6 +105,7 @@ pub fn key(subject: &str) -> Key {
         hash: [1; 32],
         created_at: 1,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     }
 }

@@ -5,7 +5,10 @@ contract! {
         keys_are_made_listed_and_revoked
         keys_are_listed_in_pages_with_what_they_are_called
         a_database_that_had_a_key_is_not_keyless_again
-        a_database_whose_only_key_was_erased_is_not_keyless_again;
+        a_database_whose_only_key_was_erased_is_not_keyless_again
+        a_key_keeps_its_end_and_the_day_of_its_last_use
+        a_key_that_ended_long_ago_is_revoked_by_the_sweep
+        an_expired_key_keeps_the_database_from_being_keyless;
     quotas:
         a_quota_is_set_replaced_and_removed
         a_full_tenant_commits_to_its_threads_and_makes_none

@@ -216,6 +216,7 @@ async fn key_of(storage: &Arc<dyn Storage>, subject: &str) -> String {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     };
     let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);

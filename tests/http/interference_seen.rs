@@ -60,6 +60,8 @@ fn forget_chance(value: &mut Value) {
             all.iter_mut().for_each(forget_chance);
         }
         Value::Object(all) => {
+            // As refusals.
+            all.remove("last_used_on");
             for (name, value) in all {
                 let is_by_chance = BY_CHANCE.contains(&name.as_str()) && value.is_string();
                 if is_by_chance || is_time(value) || is_made_id(value) {

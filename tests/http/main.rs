@@ -45,6 +45,7 @@ mod interference_seen;
 mod item_history;
 mod item_words;
 mod jwt;
+mod key_expiry;
 mod keyless;
 mod keys;
 mod lists;

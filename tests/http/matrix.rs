@@ -80,6 +80,7 @@ impl World {
                 hash: secret.hash(),
                 created_at: 0,
                 revoked_at: None,
+                expires_at: None,
                 shown: ShownKey::default(),
             };
             let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, 0);

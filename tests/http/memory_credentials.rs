@@ -7,6 +7,7 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
 use threadkeep::domain::tokens::key::{Key, KeyQuery};
+use threadkeep::domain::tokens::key_uses::KeyUse;
 use threadkeep::domain::tokens::signing::SigningStorage;
 use threadkeep::domain::tokens::storage::{CredentialStorage, KeyStorage};
 use threadkeep::domain::{Error, Result};
@@ -94,5 +95,9 @@ impl KeyStorage for Memory {
         let before = keys.len();
         keys.retain(|key| key.tenant != tenant || key.key_id != key_id);
         Ok(keys.len() < before)
+    }
+
+    async fn put_key_uses(&self, _: &[KeyUse]) -> Result<()> {
+        Ok(())
     }
 }

@@ -38,6 +38,7 @@ pub async fn make_keys(storage: &Arc<dyn Storage>) -> [String; 3] {
             hash: secret.hash(),
             created_at: 0,
             revoked_at: None,
+            expires_at: None,
             shown: ShownKey::default(),
         };
         let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);

@@ -272,6 +272,7 @@ pub fn add_key(storage: &Memory, tenant: &str) -> String {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     });
     secret.text().to_owned()

@@ -37,6 +37,7 @@ impl World {
             hash: secret.hash(),
             created_at: 0,
             revoked_at: None,
+            expires_at: None,
             shown: ShownKey::default(),
         };
         let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);

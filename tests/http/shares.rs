@@ -52,6 +52,7 @@ async fn world() -> (World, String) {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     };
     let act = Act::of_operator("globex", ActKind::KeyCreated, &key.key_id, 0);

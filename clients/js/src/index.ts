@@ -233,6 +233,7 @@ export {
   InternalError,
   InvalidError,
   KeyDestroyedError,
+  KeyExpiredError,
   LeaseHeldError,
   LeaseLostError,
   NamespaceExistsError,

@@ -193,6 +193,7 @@ describe("a refusal", () => {
   it.each([
     [400, "malformed_body", errors.InvalidError],
     [401, "unauthorized", errors.UnauthorizedError],
+    [401, "key_expired", errors.KeyExpiredError],
     [401, "token_expired", errors.TokenExpiredError],
     [401, "token_revoked", errors.TokenRevokedError],
     [403, "not_granted", errors.NotGrantedError],

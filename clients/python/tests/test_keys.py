@@ -17,13 +17,15 @@ KEY = {
     "prefix": "tkr_abcde",
     "read_only": True,
     "created_at": "2026-01-31T12:00:00.000000Z",
+    "expires_at": "2026-05-01T12:00:00.000000Z",
+    "last_used_on": "2026-02-01",
     "later": True,
 }
 PAGES = [{"keys": [KEY], "next_cursor": "c"}, {"keys": []}]
 EXPECTED = [
     ("/v1/keys?limit=1", None),
     ("/v1/keys?cursor=c", None),
-    ("/v1/keys", {"name": "deploy", "subject": "ann", "read_only": True}),
+    ("/v1/keys", {"name": "deploy", "subject": "ann", "read_only": True, "ttl_seconds": 60}),
     ("/v1/keys", {}),
     ("/v1/keys/revoke", {"key_id": "key_1"}),
     ("/v1/keys/revoke", {"key_id": "key_1", "own": True}),
@@ -53,9 +55,14 @@ def test_what_the_calls_send_and_answer(server: FakeServer) -> None:
         True,
         None,
     )
+    assert (page.keys[0].expires_at, page.keys[0].last_used_on) == (
+        "2026-05-01T12:00:00.000000Z",
+        "2026-02-01",
+    )
     assert keys.list(cursor=page.next_cursor).next_cursor is None
-    made = keys.create("deploy", subject="ann", read_only=True)
+    made = keys.create("deploy", subject="ann", read_only=True, ttl_seconds=60)
     assert (made.key, made.key_id, made.prefix) == ("tkr_secret", "key_1", "tkr_abcde")
+    assert made.expires_at == "2026-05-01T12:00:00.000000Z"
     assert "secret" not in repr(made)
     assert keys.create() == made
     assert keys.revoke("key_1") == keys.revoke("key_1", own=True) == "key_1"
@@ -67,7 +74,8 @@ async def test_what_the_coroutines_send_and_answer(server: FakeServer) -> None:
     keys = AsyncClient(server.url).keys
     page = await keys.list(limit=1)
     assert (await keys.list(cursor=page.next_cursor)).keys == []
-    assert await keys.create("deploy", subject="ann", read_only=True) == await keys.create()
+    made = await keys.create("deploy", subject="ann", read_only=True, ttl_seconds=60)
+    assert made == await keys.create()
     assert await keys.revoke("key_1") == await keys.revoke("key_1", own=True) == "key_1"
     assert sent(server) == [(path, body or None) for path, body in EXPECTED]
 

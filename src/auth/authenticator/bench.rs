@@ -102,6 +102,7 @@ pub(super) fn key(tenant: &str, secret: &Secret) -> Key {
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     }
 }

@@ -21,6 +21,7 @@ pub const LIMITS: Limits = Limits {
     token_bytes_max: 4_096,
     external_token_bytes_max: 16_384,
     key_name_bytes_max: 100,
+    key_ttl_seconds_max: 315_360_000,
     keys_per_tenant_max: 10_000,
     token_ttl_seconds_max: 86_400,
     token_ttl_seconds_default: 3_600,

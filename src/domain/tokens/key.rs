@@ -6,6 +6,9 @@ use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::tokens::token::Pass;
 
+const SECOND: Micros = 1_000_000;
+const DAY: Micros = 86_400 * SECOND;
+
 /// A stored key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
@@ -17,6 +20,8 @@ pub struct Key {
     pub hash: [u8; 32],
     pub created_at: Micros,
     pub revoked_at: Option<Micros>,
+    /// The first moment at which it opens nothing any more. Its text says it too: who changes only the row does not lengthen it.
+    pub expires_at: Option<Micros>,
     /// For people who look at the list; it decides nothing, and only [`KeyStorage::list_keys`] reads it.
     ///
     /// [`KeyStorage::list_keys`]: super::storage::KeyStorage::list_keys
@@ -30,6 +35,8 @@ pub struct ShownKey {
     pub name: Option<String>,
     /// How its text begins. None: the key is from before this was kept.
     pub prefix: Option<String>,
+    /// When it was used last, in days since 1970 UTC. None: never, or only before this was kept.
+    pub last_used_day: Option<i64>,
 }
 
 /// A key to make.
@@ -40,6 +47,8 @@ pub struct CreateKey {
     pub subject: Option<String>,
     /// It reads what it would otherwise change.
     pub read_only: bool,
+    /// None: it does not end by itself.
+    pub ttl_seconds: Option<i64>,
 }
 
 /// A key to revoke.
@@ -70,6 +79,19 @@ pub struct KeyPage {
     pub next: Option<KeyCursor>,
 }
 
+impl Key {
+    /// How long one that has ended is still told from a text that is no key. Then the sweep revokes it.
+    pub const TOLD_FOR: Micros = 30 * DAY;
+}
+
+impl CreateKey {
+    /// When the key ends that is made now, at a whole second: not before the time that was asked for is over.
+    pub fn expires_at(&self, now: Micros) -> Option<Micros> {
+        let end = now + self.ttl_seconds? * SECOND;
+        Some(end + (-end).rem_euclid(SECOND))
+    }
+}
+
 impl KeyQuery {
     /// All keys of a tenant.
     pub const ALL: Self = Self { limit: usize::MAX, after: None };
@@ -89,6 +111,12 @@ pub fn check_create(caller: &Caller, pass: &Pass, request: &CreateKey) -> Result
         let detail = format!("name must be 1 to {max} bytes without control characters");
         return Err(Error::out_of_range("name", detail, max));
     }
+    let max = LIMITS.key_ttl_seconds_max;
+    let legal = |it: i64| u64::try_from(it).is_ok_and(|it| (1..=max).contains(&it));
+    if !request.ttl_seconds.is_none_or(legal) {
+        let detail = format!("ttl_seconds must be from 1 to {max}");
+        return Err(Error::out_of_range("ttl_seconds", detail, max));
+    }
     Ok(())
 }
 
@@ -99,18 +127,19 @@ pub fn check_create(caller: &Caller, pass: &Pass, request: &CreateKey) -> Result
 pub fn check_revoke(caller: &Caller, pass: &Pass, request: &RevokeKey) -> Result<()> {
     caller.require_tenant_write()?;
     require_key(pass)?;
-    if !request.own && *pass == Pass::Key(request.key_id.clone()) {
+    let is_own = matches!(pass, Pass::Key { key_id, .. } if *key_id == request.key_id);
+    if is_own && !request.own {
         let detail = "key_id: this is the key that asks; send `own: true` if you mean it";
         return Err(Error::invalid("key_id", detail));
     }
     Ok(())
 }
 
-/// A key outlives every token, so a token makes none. Without keys, the first one would lock out every other local program, which nobody
+/// A key may outlive every token, so a token makes none. Without keys, the first one would lock out every other local program, which nobody
 /// would expect from a page or a script.
 fn require_key(pass: &Pass) -> Result<()> {
     match pass {
-        Pass::Operator | Pass::Key(_) => Ok(()),
+        Pass::Operator | Pass::Key { .. } => Ok(()),
         Pass::Token(_) | Pass::External { .. } => {
             Err(Error::NotGranted("only a key makes and revokes keys; a token does not"))
         }

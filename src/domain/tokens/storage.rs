@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::credential::{Credentials, Revocation, SigningSecret};
 use super::key::{Key, KeyQuery};
+use super::key_uses::KeyUse;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::tenants::audit::Act;
@@ -20,6 +21,9 @@ pub trait KeyStorage: Send + Sync {
 
     /// Whether there was such a key that was not revoked.
     async fn revoke_key(&self, tenant: &str, key_id: &str, act: &Act) -> Result<bool>;
+
+    /// Remembers the days of last uses. A day that is not after the one that is known changes nothing.
+    async fn put_key_uses(&self, uses: &[KeyUse]) -> Result<()>;
 }
 
 /// What the authenticator holds in memory, and what tokens need of the database. The one place that asks across tenants: a

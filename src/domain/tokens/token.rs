@@ -40,8 +40,10 @@ pub enum Pass {
     Local,
     /// At the command line, with access to the database.
     Operator,
-    /// By a key, with its id.
-    Key(String),
+    Key {
+        key_id: String,
+        expires_at: Option<Micros>,
+    },
     Token(Arc<Token>),
     /// By a token of a configured issuer.
     External {
@@ -185,7 +187,7 @@ impl Pass {
         match self {
             Self::Local => Self::LOCAL.to_owned(),
             Self::Operator => Self::OPERATOR.to_owned(),
-            Self::Key(key_id) => key_id.clone(),
+            Self::Key { key_id, .. } => key_id.clone(),
             Self::Token(token) => token.minter.clone(),
             Self::External { issuer, .. } => format!("{}{issuer}", Self::ISSUER),
         }
@@ -194,7 +196,8 @@ impl Pass {
     /// When it ends by itself.
     pub fn expires_at(&self) -> Option<Micros> {
         match self {
-            Self::Local | Self::Operator | Self::Key(_) => None,
+            Self::Local | Self::Operator => None,
+            Self::Key { expires_at, .. } => *expires_at,
             Self::Token(token) => Some(token.expires_at),
             Self::External { expires_at, .. } => Some(*expires_at),
         }

@@ -93,7 +93,8 @@ fn complete_operation(operation: &mut Value) {
     let mut codes = vec![Code::ForbiddenHost, Code::ForbiddenOrigin, Code::ForbiddenForwarding];
     codes.extend([Code::HeadTooLarge, Code::Internal]);
     if permission.is_some() {
-        codes.extend([Code::Unauthorized, Code::TokenExpired, Code::TokenRevoked]);
+        codes.extend([Code::Unauthorized, Code::KeyExpired]);
+        codes.extend([Code::TokenExpired, Code::TokenRevoked]);
         codes.push(Code::NotGranted);
         codes.extend((!only_json).then_some(Code::NotAcceptable));
         codes.extend([Code::TooManyRequests, Code::Unavailable, Code::KeyDestroyed]);

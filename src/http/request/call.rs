@@ -225,10 +225,10 @@ pub(in crate::http) async fn identify_as(
     let seen = parts.extensions.get::<Seen>();
     let identity = app.authenticator.identify(presented).await.inspect_err(|_| {
         // One that is genuine, but expired or revoked, is still known.
-        if let (Some(seen), Some(token)) =
-            (seen, presented.and_then(|it| app.authenticator.open_token(it)))
+        if let (Some(seen), Some((tenant, credential))) =
+            (seen, presented.and_then(|it| app.authenticator.name(it)))
         {
-            seen.known_as(&token.tenant, &token.token_id.to_string());
+            seen.known_as(&tenant, &credential);
         }
     })?;
     if let Some(seen) = seen {

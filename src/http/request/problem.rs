@@ -50,6 +50,7 @@ codes! {
     MalformedBody = 400 "malformed_body" "The body cannot be read";
     BadRequest = 400 "bad_request" "The request cannot be carried out";
     Unauthorized = 401 "unauthorized" "A valid key is needed";
+    KeyExpired = 401 "key_expired" "The key has expired";
     TokenExpired = 401 "token_expired" "The token has expired";
     TokenRevoked = 401 "token_revoked" "The token was revoked";
     NotGranted = 403 "not_granted" "The key does not allow this";

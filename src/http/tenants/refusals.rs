@@ -29,6 +29,7 @@ pub fn count(app: &App, seen: &Seen, route: &str, response: &Response) {
     let Some(problem) = response.extensions().get::<Problem>() else { return };
     let refusals = [
         Code::Unauthorized,
+        Code::KeyExpired,
         Code::TokenExpired,
         Code::TokenRevoked,
         Code::NotGranted,

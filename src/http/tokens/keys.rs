@@ -12,7 +12,7 @@ use crate::auth::keys::CreatedKey;
 use crate::auth::secret;
 use crate::domain::Result;
 use crate::domain::names;
-use crate::domain::time::rfc3339;
+use crate::domain::time::{date, rfc3339};
 use crate::domain::tokens::key::{CreateKey, Key, KeyCursor, KeyQuery, RevokeKey};
 use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, BodylessCall, Call, Holder};
@@ -34,7 +34,7 @@ const KEY_ID_BYTES_MAX: u64 = 64;
     params(KeyParams),
     responses((status = 200, description = "A page", body = KeyPageOut, example = json!({"keys": [
         {"key_id": "key_5b1e0d3c5f0a4ad14c5f9f0b8a6e2c1d", "name": "deploy", "prefix": "tk_h9Qfa", "read_only": false,
-            "created_at": "2026-01-31T12:00:00.000000Z"}
+            "created_at": "2026-01-31T12:00:00.000000Z", "last_used_on": "2026-02-01"}
     ]}))),
 )]
 pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
@@ -46,14 +46,16 @@ pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> 
 
 /// Make a key
 ///
-/// For keys of the whole tenant; a token makes none, because a key outlives it. The text is answered once and kept nowhere. A retry
+/// For keys of the whole tenant; a token makes none, because a key may outlive it. With `ttl_seconds` the key ends by itself, and with it
+/// all tokens that were made with it; then it is refused with `key_expired`. The text is answered once and kept nowhere. A retry
 /// makes another key: look for it in the list and revoke it.
 #[utoipa::path(
     post, path = "/v1/keys", operation_id = "create_key", tag = "keys",
-    request_body(content = CreateKeyBody, example = json!({"name": "dashboard", "read_only": true})),
+    request_body(content = CreateKeyBody, example = json!({"name": "dashboard", "read_only": true, "ttl_seconds": 7_776_000})),
     responses((status = 200, description = "Made", body = CreatedKeyOut, example = json!({
-        "key": "tkr_Zt3vLq…", "key_id": "key_0b9df1c3a2e54d7c8f60718293a4b5c6", "name": "dashboard", "prefix": "tkr_Zt3vL",
-        "read_only": true, "created_at": "2026-01-31T12:00:00.000000Z"
+        "key": "tkr_1777636800_Zt3vLq…", "key_id": "key_0b9df1c3a2e54d7c8f60718293a4b5c6", "name": "dashboard",
+        "prefix": "tkr_1777636800_Zt3vL", "read_only": true, "created_at": "2026-01-31T12:00:00.000000Z",
+        "expires_at": "2026-05-01T12:00:00.000000Z"
     }))),
 )]
 pub async fn create(State(app): State<Arc<App>>, holder: Holder, call: Call<CreateKey>) -> Answer {
@@ -114,10 +116,18 @@ pub struct KeyOut {
     read_only: bool,
     #[schema(format = DateTime)]
     created_at: String,
-    /// Absent while it opens something.
+    /// Absent while it is not revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     revoked_at: Option<String>,
+    /// When it ends by itself. Absent of a key that does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = DateTime)]
+    expires_at: Option<String>,
+    /// The day in UTC of its last use, up to a minute late. Absent of a key that was never used since this is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(format = Date)]
+    last_used_on: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -146,6 +156,9 @@ pub struct CreateKeyBody {
     /// It reads what it would otherwise change.
     #[serde(default)]
     read_only: bool,
+    /// 1-315,360,000. Absent: it does not end by itself.
+    #[schema(minimum = 1, maximum = 315_360_000_i64)]
+    ttl_seconds: Option<i64>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -168,6 +181,8 @@ impl KeyOut {
             subject: key.subject,
             created_at: rfc3339(key.created_at),
             revoked_at: key.revoked_at.map(rfc3339),
+            expires_at: key.expires_at.map(rfc3339),
+            last_used_on: key.shown.last_used_day.map(date),
         }
     }
 }
@@ -177,7 +192,8 @@ impl Input for CreateKey {
 
     fn from_wire(wire: CreateKeyBody, _: &Received) -> Result<Self> {
         let (name, subject) = (wire.name.map(|it| it.0), wire.subject.map(|it| it.0));
-        Ok(Self { name, subject, read_only: wire.read_only })
+        let (read_only, ttl_seconds) = (wire.read_only, wire.ttl_seconds);
+        Ok(Self { name, subject, read_only, ttl_seconds })
     }
 }
 

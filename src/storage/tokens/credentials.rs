@@ -4,6 +4,7 @@
 
 use async_trait::async_trait;
 
+use super::key_rows::revoke_ended;
 use super::rights::{Deciding, Held};
 use super::verified::load;
 use crate::content::master_key::MasterKeys;
@@ -11,6 +12,7 @@ use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tokens::credential::{Credentials, Revocation, SigningSecret};
+use crate::domain::tokens::key::Key;
 use crate::domain::tokens::storage::CredentialStorage;
 use crate::domain::tokens::token::TokenId;
 use crate::domain::{Error, Result};
@@ -45,11 +47,12 @@ returning token_id, expires_at, revoked_at";
 const GET_REVOCATION: &str = "
 select token_id, expires_at, revoked_at from token_revocations where tenant = $1 and token_id = $2";
 
-/// $1 revocations that expired before, $2 secrets made before, $3 how many tenants.
+/// $1 revocations that expired before, $2 secrets made before, $3 how many tenants, $4 keys that ended before.
 const EXPIRED: &str = "
 select tenant from (
     select tenant from token_revocations where expires_at < $1
-    union select tenant from signing_secrets where created_at < $2) t order by tenant limit $3";
+    union select tenant from signing_secrets where created_at < $2
+    union select tenant from keys where revoked_at is null and expires_at < $4) t order by tenant limit $3";
 const DROP_REVOCATIONS: &str = "
 delete from token_revocations where tenant = $1 and expires_at < $2 returning token_id, expires_at, revoked_at";
 const DROP_SECRETS: &str = "
@@ -186,20 +189,22 @@ fn subtract_secrets(held: &mut Held<'_>, rows: &[SqlRow]) -> Result<()> {
     Ok(())
 }
 
-/// Removes revocations and signing secrets that are not needed any more, of a tenant in each transaction.
+/// Removes revocations and signing secrets that are not needed any more, and revokes keys that ended long ago, of a tenant in each
+/// transaction.
 ///
 /// # Errors
 /// A database that cannot be written. A tenant whose rows are older than they were is left as it is.
 pub async fn sweep_credentials(engine: &dyn Accessible, now: Micros) -> Result<()> {
     let (revocations, secrets) = (now - Revocation::NEEDED_FOR, now - SigningSecret::NEEDED_FOR);
+    let keys = now - Key::TOLD_FOR;
+    let binds = [revocations.into(), secrets.into(), TENANTS_TOGETHER.into(), keys.into()];
     let mut access = engine.begin_read().await?;
-    let tenants = access
-        .rows(EXPIRED, &[revocations.into(), secrets.into(), TENANTS_TOGETHER.into()])
-        .await?;
+    let tenants = access.rows(EXPIRED, &binds).await?;
     access.end().await?;
     for row in &tenants {
         let tenant = row.text(0)?;
-        match sweep_tenant(engine, tenant, (revocations, secrets)).await {
+        let swept = sweep_tenant(engine, tenant, (revocations, secrets)).await;
+        match swept.and(revoke_ended(engine, tenant, keys).await) {
             Err(Error::Integrity(_)) => {}
             done => done?,
         }

@@ -7,18 +7,19 @@ use crate::domain::clock::Micros;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::erasure::{More, Receipt, Slice};
 use crate::domain::tokens::key::{Key, KeyQuery, ShownKey};
+use crate::domain::tokens::key_uses::KeyUse;
 use crate::domain::tokens::storage::KeyStorage;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 use crate::storage::tenants::audit_rows::record;
 
 const INSERT: &str = "
-insert into keys (tenant, key_id, subject, hash, created_at, revoked_at, mac, name, text_prefix)
-values ($1, $2, nullif(cast($3 as text), ''), $4, $5, $6, $7, nullif(cast($8 as text), ''), nullif(cast($9 as text), ''))";
+insert into keys (tenant, key_id, subject, hash, created_at, revoked_at, mac, name, text_prefix, expires_at)
+values ($1, $2, nullif(cast($3 as text), ''), $4, $5, $6, $7, nullif(cast($8 as text), ''), nullif(cast($9 as text), ''), $10)";
 
 /// $1 tenant, $2 and $3 the last one of the page before, $4 limit.
 const LIST: &str = "
-select tenant, key_id, subject, hash, created_at, revoked_at, mac, name, text_prefix from keys
+select tenant, key_id, subject, hash, created_at, revoked_at, mac, expires_at, name, text_prefix, last_used_day from keys
 where tenant = $1 and (created_at, key_id) > ($2, $3) order by created_at, key_id limit $4";
 
 const COUNT: &str = "select count(*) from keys where tenant = $1 and revoked_at is null";
@@ -26,7 +27,17 @@ const COUNT: &str = "select count(*) from keys where tenant = $1 and revoked_at 
 /// $1 tenant, $2 key id.
 const REVOKE: &str = "
 update keys set revoked_at = {now} where tenant = $1 and key_id = $2 and revoked_at is null
-returning tenant, key_id, subject, hash, created_at, null, mac";
+returning tenant, key_id, subject, hash, created_at, null, mac, expires_at";
+
+/// $1 tenant, $2 before.
+const REVOKE_ENDED: &str = "
+update keys set revoked_at = expires_at where tenant = $1 and revoked_at is null and expires_at < $2
+returning tenant, key_id, subject, hash, created_at, null, mac, expires_at";
+
+/// $1 tenant, $2 key id, $3 day.
+const PUT_USE: &str = "
+update keys set last_used_day = $3
+where tenant = $1 and key_id = $2 and (last_used_day is null or last_used_day < $3)";
 
 /// Before the keys of a subject are erased: a revoked key that opens nothing, so that a database whose last key goes is not taken for
 /// one that never had any. $1 tenant, $2 subject, $3 a hash that no key has.
@@ -41,7 +52,7 @@ on conflict (tenant, key_id) do nothing";
 const ERASE: &str = "
 delete from keys where tenant = $1 and subject = $2 and key_id in
     (select key_id from keys where tenant = $1 and subject = $2 order by key_id limit $3)
-returning tenant, key_id, subject, hash, created_at, revoked_at, mac";
+returning tenant, key_id, subject, hash, created_at, revoked_at, mac, expires_at";
 
 /// Keys that one transaction erases.
 const SLICE_ROWS: i64 = 500;
@@ -70,6 +81,7 @@ impl<T: Accessible> KeyStorage for T {
             SqlValue::Bytes(mac),
             key.shown.name.as_deref().unwrap_or_default().into(),
             key.shown.prefix.as_deref().unwrap_or_default().into(),
+            key.expires_at.map_or(SqlValue::Null, SqlValue::from),
         ];
         access.rows(INSERT, &binds).await?;
         record(access.as_mut(), act).await?;
@@ -106,12 +118,36 @@ impl<T: Accessible> KeyStorage for T {
         access.end().await?;
         Ok(!rows.is_empty())
     }
+
+    /// One transaction.
+    async fn put_key_uses(&self, uses: &[KeyUse]) -> Result<()> {
+        let mut access = self.begin_write().await?;
+        for KeyUse { tenant, key_id, day } in uses {
+            let binds = [tenant.as_str().into(), key_id.as_str().into(), (*day).into()];
+            access.rows(PUT_USE, &binds).await?;
+        }
+        access.end().await
+    }
+}
+
+/// Revokes the keys of a tenant that ended before, so that servers need not hold them for ever. It changes nothing for anybody, so it is no
+/// act.
+///
+/// # Errors
+/// A database that cannot be written.
+pub async fn revoke_ended(engine: &dyn Accessible, tenant: &str, before: Micros) -> Result<()> {
+    let mut access = engine.begin_write().await?;
+    let held = Held::lock(engine, access.as_mut(), tenant).await?;
+    let rows = access.rows(REVOKE_ENDED, &[tenant.into(), before.into()]).await?;
+    subtract(held, access.as_mut(), &rows).await?;
+    access.end().await
 }
 
 /// A row of [`LIST`].
 fn listed(row: &SqlRow) -> Result<Key> {
     let text = |at| Ok::<_, Error>(row.optional_text(at)?.map(str::to_owned));
-    let shown = ShownKey { name: text(7)?, prefix: text(8)? };
+    let (name, prefix) = (text(8)?, text(9)?);
+    let shown = ShownKey { name, prefix, last_used_day: row.optional_integer(10)? };
     Ok(Key { shown, ..key(row)? })
 }
 

@@ -180,7 +180,7 @@ pub trait Deciding {
     }
 }
 
-/// A key that is not revoked.
+/// A key that is not revoked. When it ends is in its text, which the hash is of.
 impl Deciding for Key {
     const TABLE: &'static str = "keys";
 
@@ -284,8 +284,9 @@ pub fn all_of<'a>(
     Ok(all)
 }
 
-/// Columns of a key, and its MAC.
-pub const KEY_COLUMNS: &str = "tenant, key_id, subject, hash, created_at, revoked_at, mac";
+/// Columns of a key, its MAC, and what no MAC covers.
+pub const KEY_COLUMNS: &str =
+    "tenant, key_id, subject, hash, created_at, revoked_at, mac, expires_at";
 
 /// A row of [`KEY_COLUMNS`].
 ///
@@ -299,7 +300,8 @@ pub fn key(row: &SqlRow) -> Result<Key> {
         subject: row.optional_text(2)?.map(str::to_owned),
         hash: row.bytes(3)?.try_into().map_err(damaged)?,
         created_at: row.integer(4)?,
-        revoked_at: if row.is_null(5) { None } else { Some(row.integer(5)?) },
+        revoked_at: row.optional_integer(5)?,
+        expires_at: row.optional_integer(7)?,
         shown: ShownKey::default(),
     })
 }

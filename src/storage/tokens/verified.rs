@@ -15,19 +15,19 @@ use crate::storage::db::access::{Accessible, SqlRow};
 /// Crosses tenants: the authenticator does not know the tenant before it has the key.
 const LOAD: &str = "
 select 'key' as kind, tenant, key_id as id, subject, hash as bytes, created_at as at,
-    revoked_at, mac
+    revoked_at, mac, expires_at
 from keys
 where revoked_at is null
 union all
-select 'secret', tenant, kid, null, secret, created_at, null, null from signing_secrets
+select 'secret', tenant, kid, null, secret, created_at, null, null, null from signing_secrets
 union all
-select 'revocation', tenant, token_id, nullif(chain, ''), null, expires_at, revoked_at, null from token_revocations
+select 'revocation', tenant, token_id, nullif(chain, ''), null, expires_at, revoked_at, null, null from token_revocations
 union all
-select 'had_key', '', '', null, null, 0, null, null where exists (select 1 from keys)
+select 'had_key', '', '', null, null, 0, null, null, null where exists (select 1 from keys)
 union all
-select 'rights', tenant, '', null, sealed, 0, null, null from tenant_rights
+select 'rights', tenant, '', null, sealed, 0, null, null, null from tenant_rights
 union all
-select 'encrypted', '', '', null, null, 0, null, null
+select 'encrypted', '', '', null, null, 0, null, null, null
 where exists (select 1 from tenant_keys) or exists (select 1 from tenant_rights)";
 
 /// What was read, and what nothing sealed speaks for.
@@ -206,6 +206,7 @@ fn loaded_key(row: &SqlRow) -> Result<Key> {
         hash: row.bytes(4)?.try_into().map_err(damaged)?,
         created_at: row.integer(5)?,
         revoked_at: None,
+        expires_at: row.optional_integer(8)?,
         shown: ShownKey::default(),
     })
 }

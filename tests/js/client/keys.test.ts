@@ -4,8 +4,10 @@ import { inspect } from "node:util";
 import {
   Client,
   InvalidError,
+  KeyExpiredError,
   NotFoundError,
   NotGrantedError,
+  TokenExpiredError,
   UnauthorizedError,
 } from "threadkeep";
 import { beforeEach, describe, expect, inject, it } from "vitest";
@@ -47,6 +49,7 @@ describe.each(ENGINES)("on %s", (engine) => {
     ]);
     expect(made.key.startsWith(keys[0]?.prefix ?? "?")).toBe(true);
     expect(nextCursor).toBeUndefined();
+    expect([made.expiresAt, keys[0]?.lastUsedOn]).toEqual([undefined, undefined]);
     await waitUntil(isLetIn(made.key), "the key to be known");
     expect(await client.keys.revoke(made.keyId)).toBe(made.keyId);
     expect(await client.keys.revoke(made.keyId)).toBe(made.keyId);
@@ -56,6 +59,21 @@ describe.each(ENGINES)("on %s", (engine) => {
     await expect(client.keys.revoke("key_none")).rejects.toBeInstanceOf(NotFoundError);
     await expect(client.keys.create({ name: "x".repeat(101) })).rejects.toMatchObject({
       field: "name",
+    });
+  });
+
+  it("a key ends at its time, and so does a token that was made with it", async () => {
+    const made = await client.keys.create({ ttlSeconds: 3 });
+    const token = await as(made.key).tokens.mint({ subject: "ann" });
+    expect(token.expiresAt).toEqual(made.expiresAt);
+    const listed = (await client.keys.list()).keys.find((it) => it.keyId === made.keyId);
+    expect(listed?.expiresAt).toEqual(made.expiresAt);
+    await waitUntil(async () => !(await isLetIn(made.key)()), "the end of the key");
+    await expect(as(made.key).whoami()).rejects.toBeInstanceOf(KeyExpiredError);
+    await expect(as(token.token).whoami()).rejects.toBeInstanceOf(TokenExpiredError);
+    await expect(client.keys.create({ ttlSeconds: 0 })).rejects.toMatchObject({
+      field: "ttl_seconds",
+      limit: 315_360_000,
     });
   });
 

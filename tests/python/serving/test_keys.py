@@ -1,8 +1,16 @@
 """Keys and links to the console by the real program: from the command line and over HTTP, with one outcome."""
 
+import re
+
 import pytest
 from threadkeep import AsyncClient, Client
-from threadkeep.errors import InvalidError, NotGrantedError, UnauthorizedError
+from threadkeep.errors import (
+    InvalidError,
+    KeyExpiredError,
+    NotGrantedError,
+    TokenExpiredError,
+    UnauthorizedError,
+)
 
 from support.server import Server
 from support.waiting import wait_until
@@ -33,7 +41,7 @@ def test_the_command_line_and_a_key_manage_the_same_keys(own_server: Server) -> 
     rows = [line.split("\t") for line in run(own_server, "keys", "list", *tenant).splitlines()]
     assert [row[0] for row in rows] == list(listed)
     assert [row[3:] for row in rows if row[0] == dashboard.key_id] == [
-        ["active", reads[:9], "dashboard"]
+        ["active", reads[:9], "dashboard", "-", "-"]
     ]
     assert owner.keys.revoke(made.key_id) == made.key_id
     for _ in range(2):
@@ -46,6 +54,43 @@ def test_the_command_line_and_a_key_manage_the_same_keys(own_server: Server) -> 
     assert acts == [("key_revoked", own_id), ("key_created", own_id)]
     said = own_server.all_output()
     assert reads not in said and made.key not in said
+
+
+def test_a_key_ends_and_its_last_use_is_listed(own_server: Server) -> None:
+    (key,) = own_server.make_keys(["acme"])
+    owner = client_of(own_server, key)
+    tenant = ["--tenant", "acme"]
+    lasting = run(own_server, "keys", "create", *tenant, "--name", "ci", "--ttl-seconds", "600")
+    made = owner.keys.create("short", ttl_seconds=3)
+    token = client_of(own_server, made.key).tokens.mint("ann")
+    assert (
+        token.expires_at == made.expires_at == client_of(own_server, made.key).whoami().expires_at
+    )
+    assert client_of(own_server, lasting.strip()).whoami().tenant == "acme"
+
+    def rows() -> dict[str, list[str]]:
+        lines = run(own_server, "keys", "list", *tenant).splitlines()
+        return {row[5]: row[6:] for row in (line.split("\t") for line in lines)}
+
+    listed = {it.name: it for it in owner.keys.list().keys}
+    assert (listed["ci"].expires_at, listed["short"].expires_at) == (
+        rows()["ci"][0],
+        made.expires_at,
+    )
+    wait_until(
+        lambda: own_server.get("/v1/whoami", made.key).code == "key_expired", "the end of the key"
+    )
+    with pytest.raises(KeyExpiredError):
+        client_of(own_server, made.key).whoami()
+    with pytest.raises(TokenExpiredError):
+        client_of(own_server, token.token).whoami()
+    # A server that stops writes what it has noted.
+    own_server.stop()
+    days = {name: row[1] for name, row in rows().items()}
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", days["ci"]) and days["ci"] == days["short"]
+    for ttl in ("0", "-1", "315360001"):
+        done = own_server.command("keys", "create", *tenant, "--ttl-seconds", ttl)
+        assert done.returncode == 2 and "ttl_seconds must be from 1 to 315360000" in done.stderr
 
 
 async def test_who_only_reads_a_tenant_changes_nothing(own_server: Server) -> None:

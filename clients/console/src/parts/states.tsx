@@ -97,6 +97,7 @@ const TITLES: ReadonlyMap<string, string> = new Map(
     search_too_wide: "The search is too wide. Give another condition",
     too_large: "It is too large for one answer",
     value_too_large: "A value is too large for one answer",
+    key_expired: "The key has expired",
     token_expired: "The token has expired",
     token_revoked: "The token was revoked",
     too_many_requests: "Too many requests. Wait a moment",

@@ -1,7 +1,6 @@
 /** `client.store.changes` and `client.threads.changes`: follow the changes of items and of threads. */
 
 import {
-  errorOfProblem,
   KeyDestroyedError,
   NotGrantedError,
   PositionGoneError,
@@ -10,6 +9,7 @@ import {
 } from "../errors.js";
 import type { CallOptions } from "../http/deadline.js";
 import type { EventStream, ServerEvent } from "../http/event_stream.js";
+import { errorOfProblem } from "../problems.js";
 import { number, optionalText, recordOf, text, texts, time } from "../wire/records.js";
 import type { Schemas } from "../wire/schemas.js";
 

@@ -16,6 +16,8 @@ export interface CreateKeyOptions extends CallOptions {
   subject?: string | undefined;
   /** It reads what it would otherwise change. */
   readOnly?: boolean | undefined;
+  /** It ends by itself after this time, and with it all tokens that were made with it. */
+  ttlSeconds?: number | undefined;
 }
 
 export interface RevokeKeyOptions extends CallOptions {
@@ -39,9 +41,9 @@ export class Keys {
 
   /** Make a key. Its text is answered once. */
   async create(options: CreateKeyOptions = {}): Promise<CreatedKey> {
-    const { name, subject, readOnly: read_only } = options;
+    const { name, subject, readOnly: read_only, ttlSeconds: ttl_seconds } = options;
     return createdKey(
-      await this.#calls.with(options).write("/v1/keys", { name, subject, read_only }),
+      await this.#calls.with(options).write("/v1/keys", { name, subject, read_only, ttl_seconds }),
     );
   }
 

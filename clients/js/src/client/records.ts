@@ -212,9 +212,14 @@ const keyFields = {
   read_only: flag,
   created_at: time,
   revoked_at: optionalTime,
+  expires_at: optionalTime,
+  last_used_on: optionalText,
 };
 
-/** A key of the tenant. `prefix` is how its text begins; the text itself is kept nowhere. */
+/**
+ * A key of the tenant. `prefix` is how its text begins; the text itself is kept nowhere. `lastUsedOn`
+ * is a day in UTC.
+ */
 export type Key = ReturnType<typeof key>;
 const key = recordOf<Schemas["Key"]>()("a key", keyFields);
 

@@ -1,12 +1,7 @@
 /** The outcome of an attempt, and the typed error of one that failed. */
 
-import {
-  errorOfProblem,
-  errorOfStatus,
-  ProtocolError,
-  type ThreadkeepError,
-  TransportError,
-} from "../errors.js";
+import { ProtocolError, type ThreadkeepError, TransportError } from "../errors.js";
+import { errorOfProblem, errorOfStatus } from "../problems.js";
 
 /** A complete HTTP answer, whatever its status. */
 export interface Answer {

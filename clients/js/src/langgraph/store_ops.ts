@@ -3,7 +3,8 @@
 import type { MatchCondition, Operation } from "@langchain/langgraph-checkpoint";
 import { searchBody as bodyOfSearch, countBody } from "../client/store_bodies.js";
 import { type Item, itemPage, item as itemRecord, namespacesIn } from "../client/store_records.js";
-import { errorOfProblem, InvalidError, type ThreadkeepError } from "../errors.js";
+import { InvalidError, type ThreadkeepError } from "../errors.js";
+import { errorOfProblem } from "../problems.js";
 import { numberIn, objectOf } from "../wire/answers.js";
 import { documentText } from "../wire/document_text.js";
 import type { Integers } from "../wire/document_value.js";

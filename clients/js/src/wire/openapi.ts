@@ -1309,7 +1309,8 @@ export interface paths {
         put?: never;
         /**
          * Make a key
-         * @description For keys of the whole tenant; a token makes none, because a key outlives it. The text is answered once and kept nowhere. A retry
+         * @description For keys of the whole tenant; a token makes none, because a key may outlive it. With `ttl_seconds` the key ends by itself, and with it
+         *     all tokens that were made with it; then it is refused with `key_expired`. The text is answered once and kept nowhere. A retry
          *     makes another key: look for it in the list and revoke it.
          */
         post: operations["create_key"];
@@ -3129,6 +3130,11 @@ export interface components {
             read_only?: boolean;
             /** @description Whom the key speaks for; absent, it has the whole tenant. */
             subject?: string | null;
+            /**
+             * Format: int64
+             * @description 1-315,360,000. Absent: it does not end by itself.
+             */
+            ttl_seconds?: number | null;
         };
         CreateSession: {
             agent?: string | null;
@@ -3856,7 +3862,17 @@ export interface components {
         Key: {
             /** Format: date-time */
             created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends by itself. Absent of a key that does not.
+             */
+            expires_at?: string | null;
             key_id: string;
+            /**
+             * Format: date
+             * @description The day in UTC of its last use, up to a minute late. Absent of a key that was never used since this is kept.
+             */
+            last_used_on?: string | null;
             /** @description What its maker called it. */
             name?: string | null;
             /** @description How its text begins. Absent of a key from before 0.2. */
@@ -3865,7 +3881,7 @@ export interface components {
             read_only: boolean;
             /**
              * Format: date-time
-             * @description Absent while it opens something.
+             * @description Absent while it is not revoked.
              */
             revoked_at?: string | null;
             /** @description Absent for a key of the whole tenant. */
@@ -4160,6 +4176,11 @@ export interface components {
              * @description What the maker of a key calls it.
              */
             key_name_bytes_max: number;
+            /**
+             * Format: int64
+             * @description Of a key that ends by itself: ten years.
+             */
+            key_ttl_seconds_max: number;
             /**
              * Format: int64
              * @description Keys of a tenant that are not revoked, up to which its keys can make more. The command line always can.
@@ -4866,7 +4887,7 @@ export interface components {
          * @description What happened, for programs.
          * @enum {string}
          */
-        ProblemCode: "malformed_body" | "bad_request" | "unauthorized" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "run_not_found" | "assistant_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_absent" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "needs_graph" | "search_too_wide" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "threads_indexing" | "deadline_exceeded" | "overloaded" | "commit_unknown";
+        ProblemCode: "malformed_body" | "bad_request" | "unauthorized" | "key_expired" | "token_expired" | "token_revoked" | "not_granted" | "forbidden_host" | "forbidden_origin" | "forbidden_forwarding" | "not_found" | "snapshot_not_found" | "archive_not_found" | "thread_not_found" | "session_not_found" | "document_not_found" | "run_not_found" | "assistant_not_found" | "file_not_found" | "method_not_allowed" | "not_acceptable" | "thread_restored" | "lease_held" | "fence_stale" | "thread_absent" | "thread_exists" | "namespace_exists" | "session_exists" | "version_conflict" | "base_mismatch" | "file_exists" | "thread_taken" | "session_taken" | "head_moved" | "import_conflict" | "resend_whole" | "parts_missing" | "position_gone" | "key_destroyed" | "too_large" | "value_too_large" | "quota_exceeded" | "range_not_satisfiable" | "unsupported_media_type" | "invalid" | "invalid_path" | "offset_past_end" | "not_text" | "old_string_empty" | "string_not_found" | "string_not_unique" | "invalid_glob" | "not_a_file" | "export_damaged" | "export_truncated" | "export_version_unsupported" | "export_signature_wrong" | "needs_graph" | "search_too_wide" | "search_needs_plaintext" | "idempotency_mismatch" | "head_too_large" | "too_many_requests" | "internal" | "unavailable" | "threads_indexing" | "deadline_exceeded" | "overloaded" | "commit_unknown";
         Prune: {
             /** @description Only say what would go. Default false. */
             dry_run?: boolean | null;
@@ -6060,8 +6081,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unauthorized`: A valid key is needed; `token_expired`: The token has expired; `token_revoked`: The token was revoked */
-        "401.unauthorized.token_expired.token_revoked": {
+        /** @description `unauthorized`: A valid key is needed; `key_expired`: The key has expired; `token_expired`: The token has expired; `token_revoked`: The token was revoked */
+        "401.unauthorized.key_expired.token_expired.token_revoked": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
                 "server-timing"?: string;
@@ -7482,7 +7503,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectorHealth"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -7514,7 +7535,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedSessions"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -7551,7 +7572,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedMessages"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -7589,7 +7610,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedOrchestration"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -7627,7 +7648,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedTrace"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -7666,7 +7687,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.document_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -7713,7 +7734,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -7762,7 +7783,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -7809,7 +7830,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.not_granted.forbidden_host.forbidden_origin.forbidden_forwarding"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -7848,7 +7869,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailArchives"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -7885,7 +7906,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.session_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -7922,7 +7943,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailArtifacts"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -7959,7 +7980,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.document_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -8005,7 +8026,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8052,7 +8073,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.session_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -8095,7 +8116,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailMessages"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.session_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -8140,7 +8161,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8180,7 +8201,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailHistoryRead"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.document_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -8226,7 +8247,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8266,7 +8287,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -8311,7 +8332,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8351,7 +8372,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailMailboxStateRead"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.document_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -8397,7 +8418,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8436,7 +8457,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -8480,7 +8501,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8519,7 +8540,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailSnapshotRead"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.document_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -8564,7 +8585,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8611,7 +8632,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8650,7 +8671,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailMemo"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.document_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -8695,7 +8716,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8734,7 +8755,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailList"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -8778,7 +8799,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8825,7 +8846,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -8867,7 +8888,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AgentrailUserSessions"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -8911,7 +8932,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["DriveListing"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -8955,7 +8976,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -9005,7 +9026,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["FileAddress"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -9042,7 +9063,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectorHealth"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9078,7 +9099,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedSessions"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9118,7 +9139,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedMessages"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9158,7 +9179,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedOrchestration"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9198,7 +9219,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["InspectedTrace"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9245,7 +9266,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["AuditEvents"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9286,7 +9307,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale.resend_whole.parts_missing"];
@@ -9330,7 +9351,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.lease_held"];
@@ -9371,7 +9392,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9411,7 +9432,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9451,7 +9472,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9491,7 +9512,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.parts_missing"];
@@ -9535,7 +9556,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_restored.thread_taken.lease_held.fence_stale"];
@@ -9579,7 +9600,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.lease_held"];
@@ -9620,7 +9641,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9690,7 +9711,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -9730,7 +9751,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found.session_not_found.snapshot_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -9776,7 +9797,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.file_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -9829,7 +9850,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -9876,7 +9897,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.file_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -9923,7 +9944,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.file_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -9965,7 +9986,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10010,7 +10031,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.file_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10052,7 +10073,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10092,7 +10113,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10132,7 +10153,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10177,7 +10198,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.file_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10219,7 +10240,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.file_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10260,7 +10281,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.file_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10304,7 +10325,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10347,7 +10368,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10385,7 +10406,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Upload"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10422,7 +10443,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Empty"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10466,7 +10487,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10514,7 +10535,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10563,7 +10584,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["FileAddress"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10607,7 +10628,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
@@ -10654,7 +10675,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.import_conflict.lease_held"];
@@ -10690,7 +10711,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["ServerInfo"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10726,7 +10747,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Keys"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10764,7 +10785,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10804,7 +10825,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -10840,7 +10861,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Limits"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10880,7 +10901,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10920,7 +10941,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -10963,7 +10984,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -11005,7 +11026,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["RetentionReports"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11046,7 +11067,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11094,7 +11115,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -11141,7 +11162,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.head_moved.version_conflict.session_taken"];
@@ -11187,7 +11208,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.session_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -11234,7 +11255,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -11278,7 +11299,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -11322,7 +11343,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11367,7 +11388,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.session_taken"];
@@ -11411,7 +11432,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11451,7 +11472,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11491,7 +11512,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.document_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -11532,7 +11553,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11577,7 +11598,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict.session_taken"];
@@ -11618,7 +11639,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11658,7 +11679,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.session_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -11699,7 +11720,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11747,7 +11768,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11790,7 +11811,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11830,7 +11851,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.snapshot_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -11871,7 +11892,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -11916,7 +11937,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.snapshot_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -11974,7 +11995,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.thread_not_found.session_not_found.archive_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -12043,7 +12064,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12087,7 +12108,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
@@ -12128,7 +12149,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12173,7 +12194,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
@@ -12214,7 +12235,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12254,7 +12275,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12294,7 +12315,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12339,7 +12360,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -12381,7 +12402,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12426,7 +12447,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
@@ -12467,7 +12488,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12510,7 +12531,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12550,7 +12571,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12590,7 +12611,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12633,7 +12654,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12671,7 +12692,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["ErasureReceipt"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12717,7 +12738,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["ThreadPage"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12760,7 +12781,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_exists.thread_taken.lease_held"];
@@ -12801,7 +12822,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -12846,7 +12867,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_taken"];
@@ -12890,7 +12911,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_restored.lease_held.fence_stale"];
@@ -12936,7 +12957,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.thread_not_found.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -12978,7 +12999,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13021,7 +13042,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.lease_held.thread_taken"];
@@ -13062,7 +13083,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13105,7 +13126,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.thread_taken"];
@@ -13149,7 +13170,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.fence_stale.lease_held.thread_taken"];
@@ -13195,7 +13216,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.thread_not_found.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -13237,7 +13258,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13274,7 +13295,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["GotStorage"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13317,7 +13338,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.thread_not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -13358,7 +13379,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Tokens"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13396,7 +13417,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13436,7 +13457,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13476,7 +13497,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["400.malformed_body"];
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             404: components["responses"]["404.not_found"];
             406: components["responses"]["406.not_acceptable"];
@@ -13512,7 +13533,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Usage"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
@@ -13544,7 +13565,7 @@ export interface operations {
                     "application/msgpack": components["schemas"]["Caller"];
                 };
             };
-            401: components["responses"]["401.unauthorized.token_expired.token_revoked"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];

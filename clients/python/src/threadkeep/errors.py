@@ -77,6 +77,12 @@ class UnauthorizedError(ThreadkeepError):
     code = "unauthorized"
 
 
+class KeyExpiredError(UnauthorizedError):
+    """The key has ended. `detail` says when; somebody with another key makes a new one."""
+
+    code = "key_expired"
+
+
 class TokenExpiredError(UnauthorizedError):
     """The token has ended. `detail` says when; whoever made it makes a new one."""
 
@@ -318,6 +324,7 @@ _BY_CODE: dict[str, type[ThreadkeepError]] = {
     "head_too_large": TooLargeError,
     "quota_exceeded": QuotaExceededError,
     "unauthorized": UnauthorizedError,
+    "key_expired": KeyExpiredError,
     "token_expired": TokenExpiredError,
     "token_revoked": TokenRevokedError,
     "not_granted": NotGrantedError,

@@ -29,13 +29,19 @@ class KeyCalls:
         return _page(self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
 
     def create(
-        self, name: str | None = None, *, subject: str | None = None, read_only: bool = False
+        self,
+        name: str | None = None,
+        *,
+        subject: str | None = None,
+        read_only: bool = False,
+        ttl_seconds: int | None = None,
     ) -> CreatedKey:
         """Make a key, of the whole tenant or of a subject. Its text is answered once.
 
-        With `read_only` it reads what it would otherwise change.
+        With `read_only` it reads what it would otherwise change. With `ttl_seconds` it ends by
+        itself, and with it all tokens that were made with it.
         """
-        body = _create_body(name, subject, read_only=read_only)
+        body = _create_body(name, subject, read_only=read_only, ttl_seconds=ttl_seconds)
         return record(CreatedKey, self._write(_KEYS, body))
 
     def revoke(self, key_id: str, *, own: bool = False) -> str:
@@ -63,10 +69,15 @@ class AsyncKeyCalls:
         return _page(await self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
 
     async def create(
-        self, name: str | None = None, *, subject: str | None = None, read_only: bool = False
+        self,
+        name: str | None = None,
+        *,
+        subject: str | None = None,
+        read_only: bool = False,
+        ttl_seconds: int | None = None,
     ) -> CreatedKey:
         """See `KeyCalls.create`."""
-        body = _create_body(name, subject, read_only=read_only)
+        body = _create_body(name, subject, read_only=read_only, ttl_seconds=ttl_seconds)
         return record(CreatedKey, await self._write(_KEYS, body))
 
     async def revoke(self, key_id: str, *, own: bool = False) -> str:
@@ -74,8 +85,15 @@ class AsyncKeyCalls:
         return _key_id(await self._write(_REVOKE, {"key_id": key_id, "own": own or None}))
 
 
-def _create_body(name: str | None, subject: str | None, *, read_only: bool) -> Body:
-    return {"name": name, "subject": subject, "read_only": read_only or None}
+def _create_body(
+    name: str | None, subject: str | None, *, read_only: bool, ttl_seconds: int | None
+) -> Body:
+    return {
+        "name": name,
+        "subject": subject,
+        "read_only": read_only or None,
+        "ttl_seconds": ttl_seconds,
+    }
 
 
 def _page(answer: Body) -> KeyPage:

@@ -18,6 +18,10 @@ class Key:
     subject: str | None = None
     """None for a key of the whole tenant."""
     revoked_at: str | None = None
+    expires_at: str | None = None
+    """None of a key that does not end by itself."""
+    last_used_on: str | None = None
+    """The day in UTC of its last use; None of a key that was not used since this is kept."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class CreatedKey:
     name: str | None = None
     prefix: str | None = None
     subject: str | None = None
+    expires_at: str | None = None
 
 
 @dataclass(frozen=True)

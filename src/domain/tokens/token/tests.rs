@@ -13,7 +13,7 @@ use crate::domain::tokens::grants::{
 const NOW: Micros = 1_000 * SECOND;
 
 fn tenant() -> (Caller, Pass) {
-    (Caller::of_tenant("acme"), Pass::Key("key_1".into()))
+    (Caller::of_tenant("acme"), Pass::Key { key_id: "key_1".into(), expires_at: None })
 }
 
 fn holder(token: Token) -> (Caller, Pass) {
@@ -31,7 +31,7 @@ fn of_subject(subject: &str) -> (Caller, Pass) {
     let grants = Grants::Scoped(Arc::new(Scoped::of_subject(subject)));
     let subject = Some(subject.to_owned());
     let caller = Caller { subject, grants, ..Caller::of_tenant("acme") };
-    (caller, Pass::Key("key_2".into()))
+    (caller, Pass::Key { key_id: "key_2".into(), expires_at: None })
 }
 
 fn threads(selector: Selector, actions: Actions) -> Scoped {
@@ -147,7 +147,10 @@ fn what_only_reads_the_tenant_narrows_to_reading_and_to_nothing_else() {
 #[test]
 fn a_key_that_only_reads_makes_tokens_that_only_read() {
     let grants = Grants::Scoped(Arc::new(Scoped::reads_tenant()));
-    let key = (Caller { grants, ..Caller::of_tenant("acme") }, Pass::Key("key_3".into()));
+    let key = (
+        Caller { grants, ..Caller::of_tenant("acme") },
+        Pass::Key { key_id: "key_3".into(), expires_at: None },
+    );
     assert_eq!(*made(&key, read_only()).grants, Scoped::reads_tenant());
     made(&key, MintRequest { read_only: true, ..for_subject("ann") });
     let refused = |request| matches!(mint(&key.0, &key.1, request, NOW), Err(Error::NotGranted(_)));

@@ -159,6 +159,7 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let code = match refusal {
             Refusal::Unauthorized(_) => Code::Unauthorized,
+            Refusal::KeyExpired { .. } => Code::KeyExpired,
             Refusal::TokenExpired { .. } => Code::TokenExpired,
             Refusal::TokenRevoked => Code::TokenRevoked,
             Refusal::ForbiddenHost => Code::ForbiddenHost,

@@ -71,6 +71,7 @@ async fn keys_are_written_between_slices_and_before_what_their_tenant_has_waitin
         hash: [1; 32],
         created_at: 1,
         revoked_at: None,
+        expires_at: None,
         shown: ShownKey::default(),
     };
     let act = Act::of_operator("acme", ActKind::KeyCreated, "", 1);

@@ -35,6 +35,7 @@ PAUSE_SECONDS_MAX = 5.0
 
 _STATUS_OF_END = {
     "unauthorized": 401,
+    "key_expired": 401,
     "token_expired": 401,
     "token_revoked": 401,
     "not_granted": 403,
