@@ -174,6 +174,11 @@ const CHECKS: Record<string, { from?: string; before?: string[]; check: Check }>
   j: { from: "#/threads", check: isMarked },
   k: { from: "#/threads", check: isMarked },
   Enter: { from: "#/threads", before: ["j"], check: heading("Plan a trip by boat") },
+  x: {
+    from: "#/threads",
+    before: ["j"],
+    check: async (page) => await page.getByText("1 thread is selected.").waitFor(),
+  },
   ".": { from: "#/threads", check: shownDialog("This page as code") },
 };
 

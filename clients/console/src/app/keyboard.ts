@@ -23,6 +23,7 @@ export const SHORTCUTS = [
   { keys: "j", does: "Next row" },
   { keys: "k", does: "Row before" },
   { keys: "Enter", does: "Open the row" },
+  { keys: "x", does: "Mark the row: a thread, or the step of a timeline" },
   { keys: ".", does: "Show the page as code" },
 ] as const;
 
@@ -81,6 +82,8 @@ function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent
 function isBusy(target: EventTarget | null, key: string): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target.closest("dialog[open]")) return true;
+  // A mark of a row takes no letters.
+  if (target instanceof HTMLInputElement && target.type === "checkbox") return key === "Enter";
   if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return true;
   return key === "Enter" && target.closest("a, button, summary") !== null;
 }

@@ -34,8 +34,16 @@ export function TextView({ text, isPlain }: { text: string; isPlain?: boolean })
   );
 }
 
+/** So much fits into the frame of a text on a narrow page, too. */
+const SEEN_CHARACTERS = 800;
+const SEEN_LINES = 20;
 /** More makes a page slow. */
 const TEXT_WHOLE_MAX = 1_000_000;
+
+/** Whether a text may be higher than its frame, which keys have to scroll then. */
+function mayScroll(text: string): boolean {
+  return text.length > SEEN_CHARACTERS || text.split("\n", SEEN_LINES + 1).length > SEEN_LINES;
+}
 
 /** The beginning of a text, then as much as a page can hold; the rest as a download. */
 export function PlainText({ text, shown = TEXT_SHOWN_MAX }: { text: string; shown?: number }) {
@@ -44,7 +52,7 @@ export function PlainText({ text, shown = TEXT_SHOWN_MAX }: { text: string; show
   const cut = cutText(text, max);
   return (
     <div className="plain-text">
-      <pre>{cut.text}</pre>
+      <pre tabIndex={mayScroll(cut.text) ? 0 : undefined}>{cut.text}</pre>
       {cut.more > 0 ? (
         <p className="cut">
           {counted(cut.more, "more character", "more characters")}{" "}

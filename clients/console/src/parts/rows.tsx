@@ -1,4 +1,4 @@
-/** A long list of which only the visible rows are in the page. `j`, `k` and Enter walk through it. */
+/** A long list of which only the visible rows are in the page. `j`, `k` and Enter walk through it, `x` marks the row. */
 
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
@@ -14,6 +14,7 @@ interface Given<Row> {
   heightPx: number;
   render: (row: Row, index: number) => ReactNode;
   onOpen?: ((row: Row) => void) | undefined;
+  onMark?: ((row: Row) => void) | undefined;
   /** Called when the end comes near. */
   onEnd?: (() => void) | undefined;
   /** Called with the first row in view that is not loaded. */
@@ -107,7 +108,7 @@ function useKeptFirst<Row>({ rows, keyOf, keepsFirst }: Given<Row>, show: (index
 }
 
 /** The row that the keys are at. */
-function useMarkedRow<Row>({ rows, onOpen }: Given<Row>, show: (index: number) => void) {
+function useMarkedRow<Row>({ rows, onOpen, onMark }: Given<Row>, show: (index: number) => void) {
   const [marked, setMarked] = useState(-1);
   const move = (step: number) => {
     const next = Math.min(rows.length - 1, Math.max(0, marked + step));
@@ -119,6 +120,10 @@ function useMarkedRow<Row>({ rows, onOpen }: Given<Row>, show: (index: number) =
   useShortcut("Enter", () => {
     const row = rows[marked];
     if (row !== undefined) onOpen?.(row);
+  });
+  useShortcut("x", () => {
+    const row = rows[marked];
+    if (row !== undefined) onMark?.(row);
   });
   return [marked, setMarked] as const;
 }

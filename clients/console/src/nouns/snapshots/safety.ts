@@ -26,29 +26,32 @@ export function maySecure(identity: Identity, thread: Thing): boolean {
   );
 }
 
-/** The id of a snapshot of the thread as it is. */
-export async function secureThread(
+/** Takes a snapshot of the threads as they are, and returns its id. */
+export async function secureThreads(
   client: Client,
   identity: Identity,
-  threadId: string,
+  threadIds: readonly string[],
   before: "delete" | "prune",
 ): Promise<string> {
   const snapshotId = newSnapshotId(identity, `before-${before}`);
   const taken = await client.snapshots.take({
     snapshotId,
-    threads: [threadId],
+    threads: threadIds,
     labels: { "taken-by": "console", before },
     expiresInSeconds: KEPT_SECONDS,
   });
   return taken.snapshotId;
 }
 
-/** Puts a thread back as the snapshot has it. What was written since is replaced. */
-export async function restoreThread(
+/** Puts threads back as the snapshot has them. What was written since is replaced. */
+export async function restoreThreads(
   client: Client,
   snapshotId: string,
-  threadId: string,
+  threadIds: readonly string[],
 ): Promise<string> {
-  await client.snapshots.restore(snapshotId, { threads: [{ threadId }], safety: false });
-  return "The thread is as it was before.";
+  const threads = threadIds.map((threadId) => ({ threadId }));
+  await client.snapshots.restore(snapshotId, { threads, safety: false });
+  return threadIds.length === 1
+    ? "The thread is as it was before."
+    : "The threads are as they were before.";
 }

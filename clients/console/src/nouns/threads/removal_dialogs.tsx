@@ -3,16 +3,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { PruneReport, Thread } from "threadkeep";
+import type { Need } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { navigate } from "../../app/location.js";
-import { counted } from "../../content/json_tree.js";
+import { counted, cutText } from "../../content/json_tree.js";
 import { ActionForm, CheckField, isTyped, TextField, TypedName } from "../../parts/action_form.js";
 import { Marked } from "../../parts/marked.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { showToast } from "../../parts/toasts.js";
 import { Size } from "../../parts/units.js";
-import { maySecure, restoreThread, secureThread } from "../snapshots/safety.js";
+import { maySecure, restoreThreads, secureThreads } from "../snapshots/safety.js";
 import { thingOf } from "./thread_actions.js";
+
+const NAMES_SHOWN = 10;
+const NAME_SHOWN_MAX = 120;
 
 interface Given {
   thread: Thread;
@@ -23,11 +27,11 @@ export function DeleteDialog({ thread, close }: Given) {
   const { client, identity } = useApi();
   const [{ threadId, generation }] = useState(thread);
   const [typed, setTyped] = useState("");
-  const safety = useSafety(thread);
-  const dryRun = useDryRun(threadId, { strategy: "delete" });
+  const safety = useSafety([thread]);
+  const dryRun = useDryRun([threadId], { strategy: "delete" });
   const run = async () => {
     const snapshotId = safety.isOn
-      ? await secureThread(client, identity, threadId, "delete")
+      ? await secureThreads(client, identity, [threadId], "delete")
       : undefined;
     await client.threads.delete(threadId, { generation });
     return snapshotId;
@@ -52,7 +56,7 @@ export function DeleteDialog({ thread, close }: Given) {
           undo:
             snapshotId === undefined
               ? undefined
-              : () => restoreThread(client, snapshotId, threadId),
+              : () => restoreThreads(client, snapshotId, [threadId]),
         });
       }}
       close={close}
@@ -64,42 +68,111 @@ export function DeleteDialog({ thread, close }: Given) {
   );
 }
 
-export function PruneDialog({ thread, close }: Given) {
+interface ManyGiven {
+  threads: readonly Thread[];
+  close: () => void;
+  onDone?: () => void;
+}
+
+/** Deletes several threads with one request. */
+export function DeleteSelected({ threads, close, onDone }: ManyGiven) {
   const { client, identity } = useApi();
-  const { threadId } = thread;
-  const [keep, setKeep] = useState("1");
-  const [keepInterrupted, setKeepInterrupted] = useState(true);
-  const safety = useSafety(thread);
-  const keepLast = /^[1-9]\d{0,6}$/.test(keep) ? Number(keep) : undefined;
-  const rule = { keepLast, keepInterrupted };
-  const dryRun = useDryRun(threadId, rule, keepLast !== undefined);
-  const goes = dryRun.data?.total.checkpoints ?? 0;
+  const [typed, setTyped] = useState("");
+  const ids = threads.map(({ threadId }) => threadId);
+  const safety = useSafety(threads);
+  const dryRun = useDryRun(ids, { strategy: "delete" });
+  const what = counted(ids.length, "thread", "threads");
   const run = async () => {
     const snapshotId = safety.isOn
-      ? await secureThread(client, identity, threadId, "prune")
+      ? await secureThreads(client, identity, ids, "delete")
       : undefined;
-    return { report: await client.checkpoints.prune([threadId], rule), snapshotId };
+    const report = await client.checkpoints.prune(ids, { strategy: "delete" });
+    return { snapshotId, report };
   };
   return (
     <ActionForm
-      title="Prune the thread"
+      title="Delete the selected threads"
+      submit="Delete"
+      needs={needsOf(threads)}
+      isReady={dryRun.data !== undefined && isTyped(typed, what)}
+      isDangerous
+      run={run}
+      onDone={({ snapshotId, report }) => {
+        close();
+        onDone?.();
+        const gone = report.threads.filter(({ deleted }) => deleted).length;
+        showToast({
+          text: `Deleted ${counted(gone, "thread", "threads")}.`,
+          undo:
+            snapshotId === undefined ? undefined : () => restoreThreads(client, snapshotId, ids),
+        });
+      }}
+      close={close}
+    >
+      <Names threads={threads} />
+      <DryRun query={dryRun} isKept={safety.isOn} />
+      <SafetyField safety={safety} />
+      <TypedName name={what} value={typed} onChange={setTyped} />
+    </ActionForm>
+  );
+}
+
+/** What is about to be changed, as far as a dialog has room. */
+function Names({ threads }: { threads: readonly Thread[] }) {
+  const more = threads.length - NAMES_SHOWN;
+  return (
+    <ul className="plain-list">
+      {threads.slice(0, NAMES_SHOWN).map(({ threadId, title }) => (
+        <li key={threadId}>
+          <Marked text={cutText(title || threadId, NAME_SHOWN_MAX).text} />
+        </li>
+      ))}
+      {more > 0 ? <li className="note">and {more.toLocaleString("en")} more</li> : null}
+    </ul>
+  );
+}
+
+function needsOf(threads: readonly Thread[]): Need[] {
+  return threads.map((one) => ({ operation: "prune_threads", thing: thingOf(one) }));
+}
+
+/** Prunes one thread, or several with one request. */
+export function PruneDialog({ threads, close, onDone }: ManyGiven) {
+  const { client, identity } = useApi();
+  const ids = threads.map(({ threadId }) => threadId);
+  const [keep, setKeep] = useState("1");
+  const [keepInterrupted, setKeepInterrupted] = useState(true);
+  const safety = useSafety(threads);
+  const keepLast = /^[1-9]\d{0,6}$/.test(keep) ? Number(keep) : undefined;
+  const rule = { keepLast, keepInterrupted };
+  const dryRun = useDryRun(ids, rule, keepLast !== undefined);
+  const goes = dryRun.data?.total.checkpoints ?? 0;
+  const run = async () => {
+    const snapshotId = safety.isOn
+      ? await secureThreads(client, identity, ids, "prune")
+      : undefined;
+    return { report: await client.checkpoints.prune(ids, rule), snapshotId };
+  };
+  return (
+    <ActionForm
+      title={threads.length === 1 ? "Prune the thread" : "Prune the selected threads"}
       submit="Prune"
-      needs={[{ operation: "prune_threads", thing: thingOf(thread) }]}
+      needs={needsOf(threads)}
       isReady={keepLast !== undefined && goes > 0}
       isDangerous
       run={run}
       onDone={({ report, snapshotId }) => {
         close();
+        onDone?.();
         showToast({
           text: `Removed ${counted(report.total.checkpoints, "checkpoint", "checkpoints")}.`,
           undo:
-            snapshotId === undefined
-              ? undefined
-              : () => restoreThread(client, snapshotId, threadId),
+            snapshotId === undefined ? undefined : () => restoreThreads(client, snapshotId, ids),
         });
       }}
       close={close}
     >
+      {threads.length === 1 ? null : <Names threads={threads} />}
       <TextField
         label="Newest checkpoints of each namespace that stay"
         value={keep}
@@ -123,9 +196,9 @@ export function PruneDialog({ thread, close }: Given) {
 }
 
 /** Whether a snapshot is taken first, and whether it may be. */
-export function useSafety(thread: Thread) {
+export function useSafety(threads: readonly Thread[]) {
   const { identity } = useApi();
-  const isAllowed = maySecure(identity, thingOf(thread));
+  const isAllowed = threads.every((one) => maySecure(identity, thingOf(one)));
   const [isWanted, setIsWanted] = useState(true);
   return { isAllowed, isOn: isAllowed && isWanted, set: setIsWanted };
 }
@@ -156,12 +229,11 @@ export function SafetyField({
 
 type Rule = Parameters<ReturnType<typeof useApi>["client"]["checkpoints"]["prune"]>[1];
 
-function useDryRun(threadId: string, rule: NonNullable<Rule>, enabled = true) {
+function useDryRun(threadIds: readonly string[], rule: NonNullable<Rule>, enabled = true) {
   const { client } = useApi();
   return useQuery({
-    queryKey: ["dry run", threadId, rule],
-    queryFn: ({ signal }) =>
-      client.checkpoints.prune([threadId], { ...rule, dryRun: true, signal }),
+    queryKey: ["dry run", threadIds, rule],
+    queryFn: ({ signal }) => client.checkpoints.prune(threadIds, { ...rule, dryRun: true, signal }),
     gcTime: 0,
     enabled,
   });

@@ -12,7 +12,7 @@ import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { showToast } from "../../parts/toasts.js";
-import { restoreThread } from "../snapshots/safety.js";
+import { restoreThreads } from "../snapshots/safety.js";
 import { SafetyField, useSafety } from "./removal_dialogs.js";
 import { thingOf } from "./thread_actions.js";
 
@@ -26,7 +26,7 @@ export function RewindDialog({ thread, route, close }: Given) {
   const { client } = useApi();
   const { threadId } = thread;
   const [{ checkpoint, ns }] = useState(route);
-  const safety = useSafety(thread);
+  const safety = useSafety([thread]);
   const place = { checkpointId: checkpoint ?? "", checkpointNs: ns };
   const dryRun = useQuery({
     queryKey: ["dry run of a rewind", threadId, place],
@@ -48,7 +48,7 @@ export function RewindDialog({ thread, route, close }: Given) {
         navigate({ page: "thread", threadId, tab: "timeline", ns });
         showToast({
           text: `Removed ${counted(checkpointsRemoved, "checkpoint", "checkpoints")}.`,
-          undo: before === undefined ? undefined : () => restoreThread(client, before, threadId),
+          undo: before === undefined ? undefined : () => restoreThreads(client, before, [threadId]),
         });
       }}
       close={close}

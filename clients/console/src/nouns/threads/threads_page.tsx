@@ -6,19 +6,18 @@ import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { useShortcut } from "../../app/keyboard.js";
-import { navigate, replaceRoute } from "../../app/location.js";
+import { replaceRoute } from "../../app/location.js";
 import { ORDERS, SORTS, STATUSES, type ThreadsRoute } from "../../app/route.js";
 import { counted } from "../../content/json_tree.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
-import { Rows, useLoadMore } from "../../parts/rows.js";
+import { useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { GrantedThreads } from "./granted_threads.js";
 import { type ThreadsFilter, useThreadCount, useThreads } from "./queries.js";
-import { ThreadRow } from "./thread_row.js";
+import { SelectableThreads } from "./selected_threads.js";
 
 const TYPING_MS = 300;
-const ROW_PX = 92;
 const SORT_TITLES = {
   state_updated: "last step",
   updated: "last change",
@@ -159,15 +158,7 @@ function FoundThreads({ filter }: { filter: ThreadsFilter }) {
   return (
     <>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
-      <Rows
-        label="Threads"
-        rows={threads}
-        keyOf={({ threadId }) => threadId}
-        heightPx={ROW_PX}
-        render={(thread) => <ThreadRow thread={thread} />}
-        onOpen={({ threadId }) => navigate({ page: "thread", threadId, tab: "conversation" })}
-        onEnd={loadMore}
-      />
+      <SelectableThreads threads={threads} onEnd={loadMore} />
       {isFetchingNextPage ? <Loading what="Loading more" /> : null}
     </>
   );
