@@ -57,6 +57,8 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     checkpoint: maybe(anyText),
     from: maybe(anyText),
     to: maybe(anyText),
+    fromThread: maybe(id),
+    fromNs: maybe(anyText),
   }),
   fc.record({
     page: fc.constant("store" as const),

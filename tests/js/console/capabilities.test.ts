@@ -57,6 +57,7 @@ const CREDENTIALS: Credential[] = [
 ];
 const SCREENS = [
   `#/threads/${encodeURIComponent(THREAD)}`,
+  `#/threads/${encodeURIComponent(THREAD)}/storage`,
   `#/store/${NOTES.join("/")}`,
   `#/store/${NOTES.join("/")}?key=plan`,
   `#/files/ns/${NOTES.join("/")}`,
@@ -146,6 +147,7 @@ const CALLS: Record<string, [method: string, path: string, body?: object]> = {
     ...(["POST", "/v1/checkpoints/prune"] as const),
     { thread_ids: [THREAD], keep_last: 1, dry_run: true },
   ],
+  break_lease: ["POST", "/v1/threads/lease/break", { thread_id: THREAD }],
   put_item: ["POST", "/v1/store/put", { namespace: NOTES, key: "plan", value: {}, if_version: 1 }],
   delete_item: ["POST", "/v1/store/delete", { namespace: NOTES, key: "plan", if_version: 1 }],
   write_file: [

@@ -15,6 +15,7 @@ import {
   replaceSecret,
   useSession,
 } from "../api/session.js";
+import { forgetMark } from "../nouns/checkpoints/marked_step.js";
 import { Failure, Loading } from "../parts/states.js";
 import { clearToasts } from "../parts/toasts.js";
 import { nameOf } from "./credentials.js";
@@ -40,7 +41,13 @@ function Gate({ credential }: { credential: Credential | undefined }) {
     staleTime: Number.POSITIVE_INFINITY,
   });
   // Another credential has another one of these.
-  useEffect(() => clearToasts, []);
+  useEffect(
+    () => () => {
+      clearToasts();
+      forgetMark();
+    },
+    [],
+  );
   const api = useMemo(() => (data ? { client, identity: data } : undefined), [client, data]);
   const feed = useThreadFeed(api, useQueryClient());
   useEffect(() => {

@@ -7,7 +7,7 @@ import { decodeText, encodeText } from "./address_text.js";
 export const STATUSES = ["interrupted", "busy", "error", "idle"] as const satisfies ThreadStatus[];
 export const SORTS = ["state_updated", "updated", "created", "status", "thread_id"] as const;
 export const ORDERS = ["desc", "asc"] as const;
-export const THREAD_TABS = ["conversation", "timeline", "state", "diff"] as const;
+export const THREAD_TABS = ["conversation", "timeline", "state", "diff", "storage"] as const;
 
 export type ThreadSort = (typeof SORTS)[number];
 export type Order = (typeof ORDERS)[number];
@@ -31,6 +31,9 @@ export interface ThreadRoute {
   /** Of a diff. */
   from?: string | undefined;
   to?: string | undefined;
+  /** The thread and the namespace of `from`; absent where they are those of `to`. */
+  fromThread?: string | undefined;
+  fromNs?: string | undefined;
 }
 
 export interface StoreRoute {
@@ -211,9 +214,11 @@ function missing(address: string): Route {
   return { page: "missing", address };
 }
 
-function threadAddress({ threadId, tab, ns, checkpoint, from, to }: ThreadRoute): string {
+function threadAddress(route: ThreadRoute): string {
+  const { threadId, tab, ns, checkpoint: cp, from, to } = route;
   const end = tab === "conversation" ? "" : `/${tab}`;
-  return `#/threads/${encodeText(threadId)}${end}${queryText({ ns, cp: checkpoint, from, to })}`;
+  const other = { from_thread: route.fromThread, from_ns: route.fromNs };
+  return `#/threads/${encodeText(threadId)}${end}${queryText({ ns, cp, from, to, ...other })}`;
 }
 
 function threadRoute(segments: string[], asked: Map<string, string>, text: string): Route {
@@ -228,6 +233,8 @@ function threadRoute(segments: string[], asked: Map<string, string>, text: strin
     checkpoint: asked.get("cp"),
     from: asked.get("from"),
     to: asked.get("to"),
+    fromThread: asked.get("from_thread") || undefined,
+    fromNs: asked.get("from_ns"),
   });
 }
 

@@ -47,7 +47,7 @@ export function useStep(
   });
 }
 
-export default function StateTab({ route, version }: Given) {
+export function StateTab({ route, version }: Given) {
   const { threadId, ns = "", checkpoint } = route;
   const { data: step, error, refetch } = useStep(threadId, ns, checkpoint, version);
   if (error) return <Failure error={error} retry={() => void refetch()} />;

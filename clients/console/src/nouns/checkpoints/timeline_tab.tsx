@@ -10,6 +10,14 @@ import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import type { Lanes } from "./lanes.js";
+import {
+  forgetMark,
+  isSameSpot,
+  type MarkedStep,
+  toggleMark,
+  useMarkedStep,
+} from "./marked_step.js";
+import { diffRoute } from "./pair.js";
 import { type TimelineRow, useTimeline } from "./timeline.js";
 
 const ROW_PX = 56;
@@ -18,7 +26,7 @@ const LANES_MAX = 12;
 const CHANNELS_SHOWN = 5;
 const NAMESPACES_SHOWN = 100;
 
-export default function TimelineTab({ route, version }: { route: ThreadRoute; version: string }) {
+export function TimelineTab({ route, version }: { route: ThreadRoute; version: string }) {
   const { threadId, ns } = route;
   const query = useTimeline(threadId, ns, version);
   const { data, error, refetch, rows, namespaces } = query;
@@ -43,6 +51,7 @@ export default function TimelineTab({ route, version }: { route: ThreadRoute; ve
       )}
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       <Graphs threadId={threadId} namespaces={namespaces} />
+      <MarkNote />
       {query.hasNewer ? (
         <button type="button" className="button" onClick={query.showNewest}>
           There are newer steps. Show them
@@ -62,12 +71,33 @@ export default function TimelineTab({ route, version }: { route: ThreadRoute; ve
           />
         )}
         onOpen={({ node }) => navigate(stateRoute(threadId, node))}
+        onMark={({ node }) => toggleMark(markOf(threadId, node))}
         onEnd={loadMore}
         onAbsent={query.loadAt}
       />
       {query.isFetchingNextPage ? <Loading what="Loading more" /> : null}
     </>
   );
+}
+
+/** The step that is marked, wherever it is. */
+function MarkNote() {
+  const marked = useMarkedStep();
+  if (marked === undefined) return null;
+  return (
+    <p className="callout" role="status">
+      Step {marked.step ?? "?"} of <Marked text={marked.threadId} /> is marked. Open any thread, and
+      choose "Compare with the mark" at one of its steps.{" "}
+      <button type="button" className="link-button" onClick={forgetMark}>
+        Forget the mark
+      </button>
+    </p>
+  );
+}
+
+function markOf(threadId: string, node: TimelineNode): MarkedStep {
+  const { checkpointNs: ns, checkpointId, step } = node;
+  return { threadId, ns, checkpointId, step };
 }
 
 /** The graphs of a thread that has several: each with a timeline of its own. */
@@ -179,8 +209,28 @@ function StepFacts({ node, threadId }: { node: TimelineNode; threadId: string })
         <Size bytes={node.sizeBytes} />
         {writes === 0 ? "" : `, ${counted(writes, "write", "writes")}`}
       </span>
-      {from === undefined ? null : <Link to={{ ...at, from, to }}>Diff to its parent</Link>}
+      <span>
+        {from === undefined ? null : <Link to={{ ...at, from, to }}>Diff to its parent</Link>}{" "}
+        <MarkButton step={markOf(threadId, node)} />
+      </span>
     </div>
+  );
+}
+
+function MarkButton({ step }: { step: MarkedStep }) {
+  const marked = useMarkedStep();
+  if (marked !== undefined && !isSameSpot(marked, step)) {
+    return <Link to={diffRoute(marked, step)}>Compare with the mark</Link>;
+  }
+  return (
+    <button
+      type="button"
+      className="link-button"
+      aria-pressed={marked !== undefined}
+      onClick={() => toggleMark(step)}
+    >
+      Mark it
+    </button>
   );
 }
 

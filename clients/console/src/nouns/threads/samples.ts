@@ -1,6 +1,6 @@
 /** The views of a thread as code. */
 
-import { methodText, samplesOf as samplesOfCall } from "../../api/snippets.js";
+import { methodText, pythonMethodText, samplesOf as samplesOfCall } from "../../api/snippets.js";
 import type { ThreadRoute } from "../../app/route.js";
 import type { Samples } from "../../parts/code.js";
 
@@ -14,6 +14,8 @@ export function samplesOf(route: ThreadRoute): Samples {
       return values(route, route.checkpoint);
     case "diff":
       return values(route, route.to);
+    case "storage":
+      return storage(route.threadId);
   }
 }
 
@@ -35,6 +37,16 @@ function steps({ threadId, ns = "*" }: ThreadRoute): Samples {
     },
     {
       typescript: methodText("checkpoints.timeline", threadId, { checkpointNs: ns, limit: 200 }),
+    },
+  );
+}
+
+function storage(threadId: string): Samples {
+  return samplesOfCall(
+    { method: "GET", path: "/v1/threads/storage", query: { thread_id: threadId } },
+    {
+      typescript: methodText("threads.getStorage", threadId),
+      python: pythonMethodText("get_thread_storage", [threadId], {}),
     },
   );
 }

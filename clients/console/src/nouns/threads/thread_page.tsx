@@ -17,15 +17,18 @@ import { RunsProvider } from "./subagents.js";
 import { ThreadActions } from "./thread_actions.js";
 import { StatusBadge } from "./thread_row.js";
 
-const TimelineTab = lazy(() => import("../checkpoints/timeline_tab.js"));
-const StateTab = lazy(() => import("../checkpoints/state_tab.js"));
-const DiffTab = lazy(() => import("../checkpoints/diff_tab.js"));
+const tabs = () => import("../checkpoints/tabs.js");
+const TimelineTab = lazy(async () => ({ default: (await tabs()).TimelineTab }));
+const StateTab = lazy(async () => ({ default: (await tabs()).StateTab }));
+const DiffTab = lazy(async () => ({ default: (await tabs()).DiffTab }));
+const StorageTab = lazy(async () => ({ default: (await tabs()).StorageTab }));
 
 const TITLES: Record<ThreadTab, string> = {
   conversation: "Conversation",
   timeline: "Timeline",
   state: "State",
   diff: "Diff",
+  storage: "Storage",
 };
 
 export function ThreadPage({ route }: { route: ThreadRoute }) {
@@ -78,6 +81,8 @@ function Tab({ thread, route }: { thread: Thread; route: ThreadRoute }) {
       return <StateTab route={route} version={version} />;
     case "diff":
       return <DiffTab route={route} />;
+    case "storage":
+      return <StorageTab thread={thread} />;
   }
 }
 
@@ -109,7 +114,7 @@ function ThreadHead({ thread, route }: { thread: Thread; route: ThreadRoute }) {
         </span>
       </p>
       <nav className="tab-links" aria-label="Views of the thread">
-        {THREAD_TABS.filter((tab) => tab !== "diff" || route.tab === "diff").map((tab) => (
+        {THREAD_TABS.map((tab) => (
           <Link
             key={tab}
             to={tab === route.tab ? route : { page: "thread", threadId, tab }}
