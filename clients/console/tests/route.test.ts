@@ -10,6 +10,7 @@ import {
   routeOf,
   SORTS,
   STATUSES,
+  STORE_MODES,
   THREAD_TABS,
 } from "../src/app/route.js";
 import { ACTS } from "../src/nouns/tenants/acts.js";
@@ -66,13 +67,17 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     key: maybe(anyText),
     version: maybe(anyText),
     q: maybe(anyText),
-    mode: maybe(fc.constantFrom("words" as const, "filter" as const)),
+    mode: maybe(fc.constantFrom(...STORE_MODES)),
+    filter: maybe(anyText),
   }),
   fc.record({
     page: fc.constant("files" as const),
     place: fc.constant("namespace" as const),
     namespace: fc.array(anyText, { maxLength: 4 }),
     path: anyText,
+    glob: maybe(anyText),
+    grep: maybe(anyText),
+    line: maybe(anyText),
   }),
   fc.record({
     page: fc.constant("files" as const),
@@ -80,6 +85,7 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     namespace: fc.constant<string[]>([]),
     path: anyText,
     subject: maybe(anyText),
+    grep: maybe(anyText),
   }),
   fc.record({
     page: fc.constant("sessions" as const),

@@ -99,7 +99,8 @@ function sessionSteps({ kind, key, stream, document: name }: SessionRoute): Step
   return steps;
 }
 
-function filesSteps(route: FilesRoute): Step[] {
+function filesSteps(given: FilesRoute): Step[] {
+  const { glob: _glob, grep: _grep, line: _line, ...route } = given;
   const { place, namespace, path } = route;
   const top: Route = { page: "files", place: "namespaces", namespace: [], path: "/" };
   const steps: Step[] = [{ text: "Files", to: top }];

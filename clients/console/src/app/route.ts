@@ -36,14 +36,19 @@ export interface ThreadRoute {
   fromNs?: string | undefined;
 }
 
+export const STORE_MODES = ["filter", "words", "meaning", "hybrid"] as const;
+export type StoreMode = (typeof STORE_MODES)[number];
+
 export interface StoreRoute {
   page: "store";
   namespace: string[];
   key?: string | undefined;
   version?: string | undefined;
   q?: string | undefined;
-  /** The words of a field, or the text of a filter. */
-  mode?: "words" | "filter" | undefined;
+  /** What `q` is: words, a text whose meaning is searched for, or the JSON of a filter. */
+  mode?: StoreMode | undefined;
+  /** The JSON of a filter beside words or a meaning. */
+  filter?: string | undefined;
 }
 
 export interface FilesRoute {
@@ -52,6 +57,12 @@ export interface FilesRoute {
   namespace: string[];
   path: string;
   subject?: string | undefined;
+  /** A search below a folder: a pattern of paths, or of names where lines are searched too. */
+  glob?: string | undefined;
+  /** A text in lines. */
+  grep?: string | undefined;
+  /** A line of a file, from 1. */
+  line?: string | undefined;
 }
 
 export interface SessionsRoute {
@@ -140,8 +151,8 @@ export function addressOf(route: Route): string {
     case "thread":
       return threadAddress(route);
     case "store": {
-      const { key, version, q, mode } = route;
-      return `#/store${labelsText(route.namespace)}${queryText({ key, version, q, mode })}`;
+      const { key, version, q, mode, filter } = route;
+      return `#/store${labelsText(route.namespace)}${queryText({ key, version, q, mode, filter })}`;
     }
     case "files":
       return filesAddress(route);
@@ -255,25 +266,29 @@ function storeRoute(namespace: string[], asked: Map<string, string>): StoreRoute
     key: asked.get("key"),
     version: asked.get("version"),
     q: asked.get("q"),
-    mode: oneOf(["words", "filter"] as const, asked.get("mode")),
+    mode: oneOf(STORE_MODES, asked.get("mode")),
+    filter: asked.get("filter"),
   });
 }
 
-function filesAddress({ place, namespace, path, subject }: FilesRoute): string {
+function filesAddress(route: FilesRoute): string {
+  const { place, namespace, subject, glob, grep, line } = route;
   if (place === "namespaces") return "#/files";
   const at = place === "drive" ? "/drive" : `/ns${labelsText(namespace)}`;
-  return `#/files${at}${queryText({ path: path === "/" ? undefined : path, subject })}`;
+  const path = route.path === "/" ? undefined : route.path;
+  return `#/files${at}${queryText({ path, subject, glob, grep, line })}`;
 }
 
 function filesRoute(segments: string[], asked: Map<string, string>, text: string): Route {
   const [place, ...namespace] = segments;
   const path = asked.get("path") ?? "/";
   const subject = asked.get("subject");
+  const search = { glob: asked.get("glob"), grep: asked.get("grep"), line: asked.get("line") };
   if (place === undefined) return { page: "files", place: "namespaces", namespace: [], path: "/" };
   if (place === "ns")
-    return without<FilesRoute>({ page: "files", place: "namespace", namespace, path });
+    return without<FilesRoute>({ page: "files", place: "namespace", namespace, path, ...search });
   if (place !== "drive" || namespace.length > 0) return missing(text);
-  return without<FilesRoute>({ page: "files", place, namespace: [], path, subject });
+  return without<FilesRoute>({ page: "files", place, namespace: [], path, subject, ...search });
 }
 
 function sessionsRoute(asked: Map<string, string>): SessionsRoute {

@@ -10,6 +10,7 @@ import { Marked } from "../../parts/marked.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { Versions } from "../store/versions.js";
 import { FileActions } from "./file_actions.js";
+import { LineView } from "./line_view.js";
 import { PREVIEW_BYTES_MAX, useFile } from "./queries.js";
 import { Rendered } from "./rendered.js";
 import { spotOf } from "./spot.js";
@@ -34,6 +35,7 @@ export function FileView({ route }: { route: FilesRoute }) {
       ) : null}
       {!data && !error ? <Loading /> : null}
       {data ? <Rendered route={route} /> : null}
+      {data && route.line ? <LineView bytes={data} line={Number(route.line)} /> : null}
       {data ? <BytesView bytes={data} name={route.path} /> : null}
       {spot ? <Versions namespace={spot.namespace} itemKey={spot.path} /> : null}
     </article>

@@ -1,6 +1,7 @@
 /** Files: those of a namespace, and the drive of a subject. */
 
 import { type FormEvent, useId, useState } from "react";
+import type { Identity } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { methodText, samplesOf } from "../../api/snippets.js";
 import { navigate } from "../../app/location.js";
@@ -10,14 +11,17 @@ import { Link } from "../../parts/link.js";
 import { Namespaces } from "../store/namespaces.js";
 import { FileView } from "./file_view.js";
 import { Folder } from "./folder.js";
+import { isSearch } from "./search_form.js";
+import { type Spot, spotOf } from "./spot.js";
 
 export default function FilesPage({ route }: { route: FilesRoute }) {
+  const { identity } = useApi();
   const { place, path } = route;
   return (
     <>
       <header className="page-head">
         <h1>Files</h1>
-        {place === "namespaces" ? null : <ShowAsCode samples={samples(route)} />}
+        {place === "namespaces" ? null : <ShowAsCode samples={samples(route, identity)} />}
       </header>
       {place === "namespaces" ? (
         <Places />
@@ -30,7 +34,24 @@ export default function FilesPage({ route }: { route: FilesRoute }) {
   );
 }
 
-function samples({ place, namespace, path, subject }: FilesRoute) {
+function searchSamples({ grep, glob = "" }: FilesRoute, { namespace, path }: Spot) {
+  const search = grep ? { pattern: grep, glob: glob || undefined } : { pattern: glob };
+  const { pattern, ...more } = search;
+  const name = grep ? "grep" : "glob";
+  return samplesOf(
+    {
+      method: "POST",
+      path: `/v1/files/${name}`,
+      body: { namespace, path, ...search, dialect: "javascript" },
+    },
+    { typescript: methodText(`files.${name}`, namespace, pattern, { path, ...more }) },
+  );
+}
+
+function samples(route: FilesRoute, identity: Identity) {
+  const { place, namespace, path, subject } = route;
+  const spot = spotOf(route, identity);
+  if (isSearch(route) && spot !== undefined) return searchSamples(route, spot);
   if (place === "drive") {
     return samplesOf(
       { method: "GET", path: "/api/storage/list", query: { path, subject } },

@@ -8,7 +8,9 @@ import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { FolderActions } from "./file_actions.js";
+import { Found } from "./found.js";
 import { type Entry, useFolder } from "./queries.js";
+import { isSearch, SearchForm } from "./search_form.js";
 
 const ROW_PX = 40;
 
@@ -16,7 +18,8 @@ export function Folder({ route }: { route: FilesRoute }) {
   return (
     <>
       <FolderActions route={route} />
-      <Entries route={route} />
+      <SearchForm route={route} />
+      {isSearch(route) ? <Found route={route} /> : <Entries route={route} />}
     </>
   );
 }
@@ -42,9 +45,15 @@ function Entries({ route }: { route: FilesRoute }) {
   );
 }
 
-function EntryRow({ entry, route }: { entry: Entry; route: FilesRoute }) {
+interface EntryGiven {
+  entry: Entry;
+  route: FilesRoute;
+  /** Absent: its name in the folder. */
+  name?: string;
+}
+
+export function EntryRow({ entry, route, name = nameIn(entry) }: EntryGiven) {
   const { path, isDir, size, modifiedAt } = entry;
-  const name = path.replace(/\/$/, "").split("/").at(-1) ?? path;
   return (
     <div className="file-row">
       <Link to={{ ...route, path }}>
@@ -56,4 +65,8 @@ function EntryRow({ entry, route }: { entry: Entry; route: FilesRoute }) {
       </span>
     </div>
   );
+}
+
+function nameIn({ path }: Entry): string {
+  return path.replace(/\/$/, "").split("/").at(-1) ?? path;
 }

@@ -36,7 +36,7 @@ export function useFolder(route: FilesRoute) {
   });
 }
 
-function entryOf(found: {
+export function entryOf(found: {
   path: string;
   isDir: boolean;
   size: number;

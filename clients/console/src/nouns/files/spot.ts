@@ -44,3 +44,8 @@ export function folderOf(path: string): string {
 export function bare(path: string): string {
   return path === "/" ? path : path.replace(/\/$/, "");
 }
+
+/** Returns the path in the tree that the page shows, for a path of the namespace that its folder is in. */
+export function shownPath(route: FilesRoute, spot: Spot, path: string): string {
+  return `${route.path.slice(0, route.path.length - spot.path.length)}${path}`;
+}

@@ -1,58 +1,32 @@
 /** Items of a namespace and of those below it. Values are loaded when an item is opened. */
 
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import type { Item, SearchItemsOptions } from "threadkeep";
+import type { Item } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { listInterval } from "../../app/live.js";
 import { navigate } from "../../app/location.js";
 import type { StoreRoute } from "../../app/route.js";
-import { isFields } from "../../content/fields.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
+import { type Conditions, conditionsOf } from "./conditions.js";
 
 const PAGE_ITEMS = 100;
 const ROW_PX = 56;
 
-type Conditions = Pick<SearchItemsOptions, "filter" | "query" | "mode" | "sort">;
-
-/** The conditions of an address; an error where its filter is no object of JSON. */
-function conditionsOf({ q, mode }: StoreRoute): Conditions | Error {
-  if (q === undefined) return { sort: "updated" };
-  if (mode === "words") return { query: q, mode: "text" };
-  try {
-    const filter: unknown = JSON.parse(q);
-    if (isFields(filter)) return { filter: filter as NonNullable<Conditions["filter"]> };
-    return new Error("The filter has to be an object of JSON");
-  } catch (error) {
-    return new Error(`The filter is not JSON: ${error instanceof Error ? error.message : error}`);
-  }
-}
-
 export function Items({ route }: { route: StoreRoute }) {
   const conditions = conditionsOf(route);
   if (conditions instanceof Error) return <Failure error={conditions} />;
-  return (
-    <FoundItems
-      namespace={route.namespace}
-      conditions={conditions}
-      isSearch={route.q !== undefined}
-    />
-  );
+  return <FoundItems route={route} conditions={conditions} />;
 }
 
-interface Given {
-  namespace: string[];
-  conditions: Conditions;
-  isSearch: boolean;
-}
-
-function FoundItems({ namespace, conditions, isSearch }: Given) {
+function FoundItems({ route, conditions }: { route: StoreRoute; conditions: Conditions }) {
   const { client } = useApi();
+  const { namespace, q, mode, filter } = route;
   const query = useInfiniteQuery({
-    queryKey: ["items", namespace, conditions],
+    queryKey: ["items", namespace, q, mode, filter],
     queryFn: ({ pageParam: cursor, signal }) => {
       // To look at an item is no use of it: its life is not extended.
       const options = {
@@ -78,7 +52,7 @@ function FoundItems({ namespace, conditions, isSearch }: Given) {
   const omitted = data.pages[0]?.omitted ?? 0;
   if (items.length === 0) {
     return (
-      <Empty title={isSearch ? "No item meets the search" : "No items here"}>
+      <Empty title={q !== undefined ? "No item meets the search" : "No items here"}>
         Agents put them with a store.
       </Empty>
     );

@@ -1,17 +1,16 @@
 /** The store: namespaces, their items, and one item with its versions. */
 
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
 import type { Thing } from "../../api/capabilities.js";
 import { methodText, samplesOf } from "../../api/snippets.js";
-import { useShortcut } from "../../app/keyboard.js";
-import { navigate } from "../../app/location.js";
 import type { StoreRoute } from "../../app/route.js";
 import { ActionBar } from "../../parts/action.js";
 import { ShowAsCode } from "../../parts/code.js";
+import { conditionsOf } from "./conditions.js";
 import { NewItem } from "./item_dialogs.js";
 import { ItemView } from "./item_view.js";
 import { Items } from "./items.js";
 import { Namespaces } from "./namespaces.js";
+import { SearchForm } from "./search_form.js";
 
 export default function StorePage({ route }: { route: StoreRoute }) {
   const { namespace, key } = route;
@@ -57,75 +56,18 @@ function placeOf(namespace: readonly string[]): Thing | undefined {
   return namespace.length === 0 ? undefined : { namespace, isNew: true };
 }
 
-function samples({ namespace, key, q, mode }: StoreRoute) {
+function samples(route: StoreRoute) {
+  const { namespace, key } = route;
   if (key !== undefined) {
     return samplesOf(
       { method: "POST", path: "/v1/store/get", body: { namespace, key, refresh_ttl: false } },
       { typescript: methodText("store.get", namespace, key, { refreshTtl: false }) },
     );
   }
-  const words = mode === "words" && q ? { query: q, mode: "text" } : {};
-  const filter = mode === "filter" && q ? { filter: parsed(q) } : {};
+  const found = conditionsOf(route);
+  const search = { ...(found instanceof Error ? {} : found), limit: 50 };
   return samplesOf(
-    {
-      method: "POST",
-      path: "/v1/store/search",
-      body: { prefix: namespace, ...words, ...filter, limit: 50 },
-    },
-    { typescript: methodText("store.search", namespace, { ...words, ...filter, limit: 50 }) },
-  );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
-}
-
-function SearchForm({ route }: { route: StoreRoute }) {
-  const [mode, setMode] = useState<"words" | "filter">(route.mode ?? "filter");
-  const [text, setText] = useState(route.q ?? "");
-  const field = useRef<HTMLInputElement>(null);
-  const ids = useId();
-  useShortcut("/", () => field.current?.focus());
-  useEffect(() => setText(route.q ?? ""), [route.q]);
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    const q = text.trim() || undefined;
-    navigate({
-      page: "store",
-      namespace: route.namespace,
-      q,
-      mode: q === undefined ? undefined : mode,
-    });
-  };
-  return (
-    <search>
-      <form className="filters" onSubmit={submit}>
-        <label htmlFor={`${ids}-mode`}>Find by</label>
-        <select
-          id={`${ids}-mode`}
-          value={mode}
-          onChange={({ target }) => setMode(target.value === "words" ? "words" : "filter")}
-        >
-          <option value="filter">filter</option>
-          <option value="words">words</option>
-        </select>
-        <input
-          ref={field}
-          className="wide-input"
-          aria-label={mode === "words" ? "Words" : "Filter, an object of JSON"}
-          placeholder={mode === "words" ? "words of the items" : '{"kind": "note"}'}
-          spellCheck={false}
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <button type="submit" className="button">
-          Search
-        </button>
-      </form>
-    </search>
+    { method: "POST", path: "/v1/store/search", body: { prefix: namespace, ...search } },
+    { typescript: methodText("store.search", namespace, search) },
   );
 }
