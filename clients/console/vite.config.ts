@@ -12,7 +12,7 @@ const ENTITIES = fileURLToPath(
 );
 /** The forms of all pages share these: one file of the build instead of many small ones. */
 const ACTIONS =
-  /useMutation\.js|mutationObserver\.js|src\/(parts\/action_form|content\/(json_edit|json_text|line_diff|versioned_edit)|nouns\/(snapshots\/(safety|take_snapshot|named_things)|store\/kept_item))/;
+  /useMutation\.js|mutationObserver\.js|src\/(parts\/action_form|content\/(json_edit|json_text|line_diff|versioned_edit)|nouns\/(snapshots\/(safety|snapshot_things|take_snapshot|named_things)|store\/kept_item))/;
 const CLIENT = fileURLToPath(new URL("../js/src/index.ts", import.meta.url));
 
 export default defineConfig({

@@ -1,33 +1,18 @@
 /** Vectors that the server makes, with an endpoint on this machine that answers as OpenAI's. */
 
-import { once } from "node:events";
-import { createServer, type Server as HttpServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { json } from "node:stream/consumers";
 import { EMBED_ON_SERVER, ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { DIMS, HashEmbeddings } from "../support/hash_embedding.js";
+import { type EmbeddingsEndpoint, openEmbeddings } from "../support/embeddings_endpoint.js";
 import { newKey, Server } from "../support/server.js";
 import { newStore } from "../support/stores.js";
 import { waitUntil } from "../support/waiting.js";
 
-let endpoint: HttpServer;
+let endpoint: EmbeddingsEndpoint;
 let server: Server;
 
 beforeAll(async () => {
-  endpoint = createServer(async (request, response) => {
-    const { input, model } = (await json(request)) as { input: string[]; model: string };
-    const vectors = await new HashEmbeddings().embedDocuments(input);
-    const data = vectors.map((embedding, index) => ({ index, object: "embedding", embedding }));
-    response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ object: "list", model, data }));
-  });
-  endpoint.listen(0, "127.0.0.1");
-  await once(endpoint, "listening");
-  const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`;
-  const options = ["--embeddings-url", url, "--embeddings-model", "hash"];
-  options.push("--embeddings-dims", String(DIMS));
-  server = await new Server(undefined, options).start();
+  endpoint = await openEmbeddings();
+  server = await new Server(undefined, endpoint.options).start();
 });
 afterAll(async () => {
   await server.remove();

@@ -1,18 +1,23 @@
-/** Shows the code that connects an agent to this server, and the newest thread as soon as there is one. */
+/** Shows the code that connects an agent to this server, makes a token for it, and opens the conversation of the first thread when it begins. */
 
 import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { mayList } from "../api/capabilities.js";
 import { useApi } from "../api/context.js";
 import { SERVER_URL } from "../api/server.js";
-import { pythonLiteral, scriptLiteral, shellWord } from "../content/literals.js";
-import { CodeTabs, type Samples } from "../parts/code.js";
+import { ActionBar } from "../parts/action.js";
+import { CodeTabs } from "../parts/code.js";
 import { Link } from "../parts/link.js";
 import { Marked } from "../parts/marked.js";
+import { connectSamples } from "./connect_samples.js";
+import { ConnectToken } from "./connect_token.js";
+import { ExampleSection } from "./example_section.js";
 import { useIsFollowed } from "./followed.js";
+import { navigate } from "./location.js";
 
 const WAITING_MS = 3_000;
 
-export default function ConnectPage() {
+export function ConnectPage() {
   const { identity } = useApi();
   return (
     <>
@@ -26,12 +31,24 @@ export default function ConnectPage() {
         ) : (
           <>
             Its key is in the variable <code>THREADKEEP_API_KEY</code>:{" "}
-            <code>threadkeep keys create --tenant {identity.tenant}</code> makes one.
+            <code>threadkeep keys create --tenant {identity.tenant}</code> makes one, and so does
+            the button below. The code never has it.
           </>
         )}
       </p>
-      <CodeTabs samples={samples(SERVER_URL)} label="Framework" />
+      <ActionBar
+        label="Actions of the connection"
+        actions={[
+          {
+            label: "Make a token for the agent",
+            needs: [{ operation: "mint_token" }],
+            dialog: (close) => <ConnectToken close={close} />,
+          },
+        ]}
+      />
+      <CodeTabs samples={connectSamples(SERVER_URL)} label="Framework" />
       <FirstThread />
+      <ExampleSection />
     </>
   );
 }
@@ -47,6 +64,14 @@ function FirstThread() {
     refetchInterval: isFollowed ? false : WAITING_MS,
   });
   const newest = data?.threads[0];
+  const wasEmpty = useRef(false);
+  useEffect(() => {
+    if (data === undefined) return;
+    if (newest === undefined) wasEmpty.current = true;
+    else if (wasEmpty.current && newest.checkpointCount > 0) {
+      navigate({ page: "thread", threadId: newest.threadId, tab: "conversation" });
+    }
+  }, [data, newest]);
   return (
     <p role="status">
       {newest === undefined ? (
@@ -61,37 +86,4 @@ function FirstThread() {
       )}
     </p>
   );
-}
-
-function samples(url: string): Samples {
-  return {
-    "Python, deepagents": [
-      "from deepagents import create_deep_agent",
-      "from threadkeep.langgraph import ThreadkeepSaver",
-      "",
-      `agent = create_deep_agent(model=model, checkpointer=ThreadkeepSaver(${pythonLiteral(url)}))`,
-      'config = {"configurable": {"thread_id": "first"}}',
-      'agent.invoke({"messages": [("user", "Hello")]}, config)',
-    ].join("\n"),
-    "Python, LangGraph": [
-      "from threadkeep.langgraph import ThreadkeepSaver",
-      "",
-      `graph = builder.compile(checkpointer=ThreadkeepSaver(${pythonLiteral(url)}))`,
-      'graph.invoke(state, {"configurable": {"thread_id": "first"}})',
-    ].join("\n"),
-    JavaScript: [
-      'import { createDeepAgent } from "deepagents";',
-      'import { ThreadkeepSaver } from "threadkeep/langgraph";',
-      "",
-      `const checkpointer = new ThreadkeepSaver({ url: ${scriptLiteral(url)} });`,
-      "const agent = createDeepAgent({ model, checkpointer });",
-      'await agent.invoke({ messages: [["user", "Hello"]] }, { configurable: { thread_id: "first" } });',
-    ].join("\n"),
-    curl: [
-      `curl ${shellWord(`${url}/v1/threads/create`)} \\`,
-      '  -H "Authorization: Bearer $THREADKEEP_API_KEY" \\',
-      "  -H 'Content-Type: application/json' \\",
-      `  -d ${shellWord('{"thread_id": "first", "title": "Hello"}')}`,
-    ].join("\n"),
-  };
 }

@@ -21,7 +21,7 @@ const AuditPage = lazy(async () => ({ default: (await operator()).AuditPage }));
 const UsagePage = lazy(async () => ({ default: (await operator()).UsagePage }));
 const RetentionPage = lazy(async () => ({ default: (await operator()).RetentionPage }));
 const HealthPage = lazy(async () => ({ default: (await operator()).HealthPage }));
-const ConnectPage = lazy(() => import("./connect.js"));
+const ConnectPage = lazy(async () => ({ default: (await operator()).ConnectPage }));
 
 export function Page({ route }: { route: Route }) {
   return <Suspense fallback={<Loading />}>{viewOf(route)}</Suspense>;
