@@ -14,6 +14,7 @@ import { Rows } from "../../parts/rows.js";
 import { Empty, FailedPage, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
 import { keyText } from "../sessions/session_key.js";
+import { CompareWithNow } from "./compare_with_now.js";
 import { sumsOf } from "./contents.js";
 import { DeleteDialog } from "./delete_dialog.js";
 import { LabelList } from "./labels.js";
@@ -50,6 +51,7 @@ export default function SnapshotPage({ snapshotId }: { snapshotId: string }) {
         </section>
       )}
       <Contents snapshot={data} />
+      <CompareWithNow snapshot={data} />
       <section>
         <h2>Use it</h2>
         <details>
