@@ -14,6 +14,7 @@ const ENTITIES = fileURLToPath(
 const ACTIONS =
   /useMutation\.js|mutationObserver\.js|src\/(parts\/action_form|content\/(json_edit|json_text|line_diff|versioned_edit)|nouns\/(snapshots\/(safety|snapshot_things|take_snapshot|named_things)|store\/kept_item))/;
 const CLIENT = fileURLToPath(new URL("../js/src/index.ts", import.meta.url));
+const AGENTRAIL = fileURLToPath(new URL("../js/src/agentrail/index.ts", import.meta.url));
 
 export default defineConfig({
   base: "./",
@@ -22,6 +23,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^threadkeep$/, replacement: CLIENT },
+      { find: /^threadkeep\/agentrail$/, replacement: AGENTRAIL },
       { find: "decode-named-character-reference", replacement: ENTITIES },
     ],
   },

@@ -8,6 +8,7 @@ import {
   ORDERS,
   type Route,
   routeOf,
+  SESSION_VIEWS,
   SORTS,
   STATUSES,
   STORE_MODES,
@@ -99,7 +100,7 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     key: fc.array(anyText, { minLength: 1, maxLength: 4 }),
     stream: maybe(anyText),
     document: maybe(anyText),
-    view: maybe(fc.constant("entries" as const)),
+    view: maybe(fc.constantFrom(...SESSION_VIEWS)),
   }),
   fc.record({
     page: fc.constant("snapshots" as const),

@@ -1,8 +1,9 @@
 /** Screens of the console by the rules of axe-core, light and dark, narrow and wide; and what a narrow page needs. */
 
 import { Client } from "threadkeep";
-import { ThreadkeepStore } from "threadkeep/langgraph";
+import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { checkpoint, put } from "../support/checkpoints.js";
 import { newKey } from "../support/server.js";
 import { open, send } from "./acting.js";
 import { FILE, plan } from "./agents.js";
@@ -22,16 +23,22 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   ["conversation", "#/threads/trip", "May the agent call"],
   ["timeline", "#/threads/trip/timeline", "Step 9"],
   ["state", "#/threads/trip/state", "messages"],
+  ["a diff of two threads", "#/threads/two/diff?from=c1&to=c1&from_thread=one", "are of two"],
+  ["storage", "#/threads/trip/storage", "no other thread"],
   ["no such thread", "#/threads/nobody", "There is no such thread"],
   ["Store", "#/store/ann", "first"],
   ["an item", "#/store/ann/notes?key=first", "kind"],
   ["Files", "#/files", "ann"],
   ["a folder", "#/files/ns/ann/notes", "The folder is empty"],
+  ["files by line", "#/files/ns/ann/files?grep=tide", "/plans/boat.md"],
+  ["a line of a file", "#/files/ns/ann/files?path=%2Fplans%2Fboat.md&line=2", "the tide"],
   ["Sessions", "#/sessions", "long"],
   ["no session", "#/sessions?kind=other", "There are no sessions"],
   ["a session", "#/sessions/claude/work/long", "Look at the sea"],
   ["its entries", "#/sessions/claude/work/long?view=entries", "entry 1"],
   ["its document", "#/sessions/claude/work/long?doc=plan", "boats"],
+  ["a trace", "#/sessions/agentrail/acme/one?stream=trace", "turn.start"],
+  ["an orchestration", "#/sessions/agentrail/acme/one?view=orchestration", "Skipper"],
   ["no such session", "#/sessions/claude/nobody", "There is no such session"],
   ["Snapshots", "#/snapshots", "why=lunch"],
   ["a snapshot", "#/snapshots/lunch", "1 entry"],
@@ -71,6 +78,18 @@ beforeAll(async () => {
     labels: { why: "lunch" },
   });
   await client.putRetentionPolicy({ keepLast: 5, dryRun: true });
+  const saver = new ThreadkeepSaver({ url: stage.server.url });
+  await put(saver, "one", checkpoint("c1", { note: "before", list: [1, 2] }));
+  await put(saver, "two", checkpoint("c1", { note: "after", list: [1, 2] }));
+  await client.files.write(["ann", "files"], "/plans/boat.md", "# Boat\nlook at the tide\n");
+  const orchestrated = { kind: "agentrail", key: ["acme", "one"] };
+  const event = { type: "turn.start", turn: 1 };
+  await client.sessions.append(orchestrated, [{ data: { source: "runtime", event } }], {
+    stream: "trace",
+  });
+  const agent = { id: "a", displayName: "Skipper", role: "worker", status: "idle" };
+  const state = { runs: { r: { id: "r", status: "running" } }, agents: { a: agent } };
+  await client.sessions.putDocument(orchestrated, "orch/snapshot", JSON.stringify(state));
 });
 
 afterEach(() => stage.closePages());

@@ -10,7 +10,7 @@ import { newKey } from "../support/server.js";
 import { hostileFiles, Trap } from "../support/trap.js";
 import { sleep, waitUntil } from "../support/waiting.js";
 import { fillForms, keepKeys } from "./hostile_keys.js";
-import { keepSessions, loadEarlier, SESSION, SNAPSHOT } from "./hostile_sessions.js";
+import { keepSessions, loadEarlier, RUN, SESSION, SNAPSHOT } from "./hostile_sessions.js";
 import { hostileTexts } from "./hostile_texts.js";
 import { Stage } from "./stage.js";
 
@@ -206,6 +206,7 @@ it("there are about a hundred texts", () => {
 const THREAD_ADDRESS = `#/threads/${encodeURIComponent(THREAD)}`;
 const ITEMS_ADDRESS = `#/store/${ITEMS_IN.map(encodeURIComponent).join("/")}`;
 const SESSION_ADDRESS = `#/sessions/claude/${SESSION.key.map(encodeURIComponent).join("/")}`;
+const RUN_ADDRESS = `#/sessions/agentrail/${RUN.key.map(encodeURIComponent).join("/")}`;
 const FILES_ADDRESS = `#/files/ns/${FILES.join("/")}`;
 
 it.each([
@@ -214,8 +215,13 @@ it.each([
   ["the Inbox", "#/inbox", "interrupt"],
   ["the timeline", `${THREAD_ADDRESS}/timeline`, "checkpoint-row"],
   ["the state", `${THREAD_ADDRESS}/state`, "channel"],
+  ["the storage", `${THREAD_ADDRESS}/storage`, "table-wrap"],
   ["the items", ITEMS_ADDRESS, "item-row"],
   ["the folder", FILES_ADDRESS, "file-row"],
+  ["files that were found", `${FILES_ADDRESS}?glob=**`, "file-row"],
+  ["lines that were found", `${FILES_ADDRESS}?grep=img`, "found-line"],
+  ["a trace", `${RUN_ADDRESS}?stream=trace`, "stream-row"],
+  ["an orchestration", `${RUN_ADDRESS}?view=orchestration`, "agent-job"],
   ["the list of sessions", "#/sessions", "item-row"],
   ["the entries of a session", `${SESSION_ADDRESS}?view=entries`, "stream-row"],
   ["the list of snapshots", "#/snapshots", "item-row"],
@@ -315,6 +321,8 @@ it("nothing of them runs in the dialogs of actions, or in notices", async () => 
   await openActions(page, "Actions of the thread");
   await stage.go(page, `#/snapshots/${SNAPSHOT}`);
   await openActions(page, "Actions of the snapshot");
+  await page.getByRole("button", { name: "Compare with now" }).click();
+  await page.getByRole("list", { name: "Changes since the snapshot" }).waitFor();
   const [id = ""] = IDS;
   await stage.go(page, `${FILES_ADDRESS}?path=${encodeURIComponent(fileOf(id))}`);
   await page.locator(".bytes-view").waitFor();

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { Client } from "threadkeep";
 
 export const SESSION = { kind: "claude", key: ["<img src=x onerror=pwned=1>", "session\u202e"] };
+export const RUN = { kind: "agentrail", key: ["<img src=x onerror=pwned=1>", "run\u202e"] };
 export const SNAPSHOT = "hostile";
 const LABEL_BYTES_MAX = 60;
 
@@ -44,6 +45,7 @@ export async function keepSessions(url: string, { texts, ids, namespace }: Hosti
     await client.sessions.append(SESSION, [{ data: text }], { stream: text });
     await client.sessions.putDocument(SESSION, text, text);
   }
+  await keepRun(client, texts);
   const labels = ids.filter((text) => Buffer.byteLength(text) <= LABEL_BYTES_MAX).slice(0, 10);
   await client.snapshots.take({
     snapshotId: SNAPSHOT,
@@ -53,6 +55,27 @@ export async function keepSessions(url: string, { texts, ids, namespace }: Hosti
     labels: Object.fromEntries(labels.map((text) => [`label ${text}`.slice(0, 60), text])),
     document: texts,
   });
+}
+
+/** A session of Agentrail with all of the texts in its trace, and in the agents of its orchestration. */
+async function keepRun(client: Client, texts: readonly string[]): Promise<void> {
+  const traced = texts.map((text) => ({
+    data: { source: text, timestamp: text, event: { type: text, [text]: text } },
+  }));
+  await client.sessions.append(RUN, traced, { stream: "trace" });
+  const each = (made: (text: string) => object) =>
+    Object.fromEntries(texts.map((text) => [text, made(text)]));
+  const state = {
+    runs: each((text) => ({ status: text, initialTaskId: text, createdAt: text })),
+    tasks: each((text) => ({ kind: text, input: { [text]: text } })),
+    agents: each((text) => ({
+      ...{ displayName: text, role: text, status: text, updatedAt: text },
+      lastJob: { outcome: text, error: text, outputText: text },
+    })),
+    waits: each((text) => ({ id: text, agentId: text, description: text, status: "pending" })),
+    queuedInputs: [{ id: texts[0], payload: texts }],
+  };
+  await client.sessions.putDocument(RUN, "orch/snapshot", JSON.stringify(state));
 }
 
 /** Loads the stream that is open to its first entry. */

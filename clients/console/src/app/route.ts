@@ -73,14 +73,17 @@ export interface SessionsRoute {
   user?: string | undefined;
 }
 
+export const SESSION_VIEWS = ["entries", "orchestration"] as const;
+export type SessionView = (typeof SESSION_VIEWS)[number];
+
 export interface SessionRoute {
   page: "session";
   kind: string;
   key: string[];
   stream?: string | undefined;
   document?: string | undefined;
-  /** Absent: a conversation. */
-  view?: "entries" | undefined;
+  /** Absent: a conversation. The orchestration is one of Agentrail's, and of all streams. */
+  view?: SessionView | undefined;
 }
 
 export interface SnapshotsRoute {
@@ -306,7 +309,7 @@ function sessionRoute(segments: string[], asked: Map<string, string>, text: stri
     key,
     stream: asked.get("stream"),
     document: asked.get("doc"),
-    view: oneOf(["entries"] as const, asked.get("view")),
+    view: oneOf(SESSION_VIEWS, asked.get("view")),
   });
 }
 

@@ -1,4 +1,4 @@
-/** Entries of a stream for display: those of a Claude Agent SDK transcript as messages, anything else as it is. */
+/** Entries of a stream for display: those of a Claude Agent SDK transcript, and messages of Agentrail, as messages; anything else as it is. */
 
 import type { SessionEntry } from "threadkeep";
 import { type Entry, joinResults } from "./conversation.js";
@@ -48,7 +48,30 @@ export function messagesIn(data: unknown): Message[] | undefined {
       return messagesOfTurn(data, message, content);
     }
   }
+  const ofAgentrail = agentrailMessage(data);
+  if (ofAgentrail) return [ofAgentrail];
   return isMessage(data) ? [messageOf(data)] : undefined;
+}
+
+/** A message of Agentrail that has calls of tools, or is the result of one. */
+function agentrailMessage(data: Fields): Message | undefined {
+  const { role, content, usage } = data;
+  if (role === "toolResult" && typeof data["toolCallId"] === "string") {
+    const { toolCallId: callId, toolName: name, isError } = data;
+    const status = isError === true ? "error" : "success";
+    const tool = { type: "tool", tool_call_id: callId, name, content, status };
+    return { ...messageOf(tool), raw: data };
+  }
+  if (role !== "assistant" || !Array.isArray(content) || !isFields(usage)) return undefined;
+  const calls = content.filter((block) => isBlock(block, "toolCall"));
+  const { inputTokens: input_tokens, outputTokens: output_tokens } = usage;
+  const message = {
+    type: "assistant",
+    content: content.filter((block) => !isBlock(block, "toolCall")),
+    tool_calls: calls.map(({ id, name, arguments: args }) => ({ id, name, args })),
+    usage_metadata: { input_tokens, output_tokens },
+  };
+  return { ...messageOf(message), raw: data };
 }
 
 function messagesOfTurn(entry: Fields, turn: Fields, content: string | unknown[]): Message[] {

@@ -11,7 +11,10 @@ import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Empty, FailedPage, Failure, Loading } from "../../parts/states.js";
 import { Size, Time } from "../../parts/units.js";
+import { AGENTRAIL } from "./agentrail.js";
+import { AgentrailLinks } from "./agentrail_links.js";
 import { DocumentView } from "./document_view.js";
+import { OrchestrationView } from "./orchestration_view.js";
 import { useDocuments, useSessionFacts, useStreams } from "./queries.js";
 import { SessionFacts } from "./session_facts.js";
 import { keyText } from "./session_key.js";
@@ -50,11 +53,21 @@ export default function SessionPage({ route }: { route: SessionRoute }) {
       {error ? <Failure error={error} retry={retry} /> : null}
       <div className="two-columns">
         <nav className="namespaces" aria-label="Streams and documents">
+          {kind === AGENTRAIL ? (
+            <AgentrailLinks
+              route={route}
+              streams={streams.data}
+              documents={documents.data}
+              stream={stream}
+            />
+          ) : null}
           <Streams route={route} streams={streams.data} chosen={stream} />
           <Documents route={route} documents={documents.data} />
         </nav>
         <div className="column-main">
-          {name !== undefined ? (
+          {kind === AGENTRAIL && route.view === "orchestration" ? (
+            <OrchestrationView route={route} streams={streams.data} documents={documents.data} />
+          ) : name !== undefined ? (
             <DocumentView
               key={name}
               session={{ kind, key }}
@@ -77,10 +90,11 @@ export default function SessionPage({ route }: { route: SessionRoute }) {
   );
 }
 
-/** The stream of the address, else the main one, else the first. */
+/** The stream of the address, else the main one, else that of messages, else the first. */
 function streamOf({ stream }: SessionRoute, streams: readonly SessionStream[]): string | undefined {
   if (stream !== undefined) return stream;
-  return (streams.find((one) => one.stream === "") ?? streams[0])?.stream;
+  const named = (wanted: string) => streams.find((one) => one.stream === wanted);
+  return (named("") ?? named("messages") ?? streams[0])?.stream;
 }
 
 function samples({ kind, key, document: name }: SessionRoute, stream: string) {
@@ -136,6 +150,8 @@ function Streams(given: {
 }) {
   const { route, streams, chosen } = given;
   const { kind, key, view } = route;
+  const isEntries = view === "entries";
+  const isStream = route.document === undefined && (view === undefined || isEntries);
   return (
     <section>
       <h2>{counted(streams.length, "stream", "streams")}</h2>
@@ -143,8 +159,8 @@ function Streams(given: {
         {streams.map(({ stream, head, updatedAtMs }) => (
           <li key={stream}>
             <Link
-              to={{ page: "session", kind, key, stream, view }}
-              isCurrent={route.document === undefined && stream === chosen}
+              to={{ page: "session", kind, key, stream, view: isEntries ? view : undefined }}
+              isCurrent={isStream && stream === chosen}
             >
               <Marked text={stream === "" ? "main stream" : stream} />{" "}
               <span className="note">

@@ -7,10 +7,12 @@ import { JsonTree } from "../../content/json_tree_view.js";
 import { MessageView } from "../../content/message_view.js";
 import { rowsOf, type StreamRow } from "../../content/transcript.js";
 import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
 import { NewMessages } from "../../parts/new_messages.js";
 import { Rows } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
+import { AGENTRAIL, EVENTS, TRACE, tracedEvent } from "./agentrail.js";
 import { useEntries } from "./queries.js";
 
 const ROW_PX = 120;
@@ -33,7 +35,7 @@ export function StreamView({ route, head = 0, askedAt }: Given) {
     <>
       <nav className="tab-links" aria-label="Views of the stream">
         <Link to={{ ...route, view: undefined }} isCurrent={view === undefined}>
-          Conversation
+          {isTrace(route) ? "Events" : "Conversation"}
         </Link>
         <Link to={{ ...route, view: "entries" }} isCurrent={view === "entries"}>
           Entries
@@ -53,16 +55,31 @@ export function StreamView({ route, head = 0, askedAt }: Given) {
       {entries.length === 0 ? (
         <Empty title="The stream has no entries" />
       ) : (
-        <Entries entries={entries} isStored={view === "entries"} />
+        <Entries
+          entries={entries}
+          isStored={view === "entries"}
+          isTrace={view !== "entries" && isTrace(route)}
+        />
       )}
     </>
   );
 }
 
-function Entries({ entries, isStored }: { entries: readonly SessionEntry[]; isStored: boolean }) {
+/** Logs of events, which are no messages. */
+function isTrace({ kind, stream }: Given["route"]): boolean {
+  return kind === AGENTRAIL && (stream === TRACE || stream === EVENTS);
+}
+
+interface EntriesGiven {
+  entries: readonly SessionEntry[];
+  isStored: boolean;
+  isTrace: boolean;
+}
+
+function Entries({ entries, isStored, isTrace: areEvents }: EntriesGiven) {
   const rows = useMemo(
-    () => (isStored ? entries.map(storedRow) : rowsOf(entries)),
-    [entries, isStored],
+    () => (isStored || areEvents ? entries.map(storedRow) : rowsOf(entries)),
+    [entries, isStored, areEvents],
   );
   const [openedAt] = useState(entries.at(-1)?.seq ?? 0);
   const added = entries.filter(({ seq }) => seq > openedAt).length;
@@ -73,7 +90,7 @@ function Entries({ entries, isStored }: { entries: readonly SessionEntry[]; isSt
         rows={rows}
         keyOf={({ key }) => key}
         heightPx={ROW_PX}
-        render={(row) => <EntryRow row={row} />}
+        render={(row) => (areEvents ? <EventRow row={row} /> : <EntryRow row={row} />)}
       />
       <NewMessages count={added} />
     </>
@@ -98,6 +115,28 @@ function EntryRow({ row: { seq, atMs, data, shown } }: { row: StreamRow }) {
           <JsonTree value={data} what="the entry" isOpen={false} />
         </div>
       )}
+    </div>
+  );
+}
+
+/** An event by its kind. One that has none is shown as it is. */
+function EventRow({ row }: { row: StreamRow }) {
+  const traced = tracedEvent(row.data);
+  if (traced === undefined) return <EntryRow row={row} />;
+  const { kind, source, at, event } = traced;
+  return (
+    <div className="stream-row">
+      <p className="thread-facts">
+        <Marked className="thread-title" text={kind} />
+        {source === undefined ? null : (
+          <span className="badge">
+            <Marked text={source} />
+          </span>
+        )}
+        <Time at={at ?? new Date(row.atMs)} />
+        <span>entry {row.seq}</span>
+      </p>
+      <JsonTree value={event} what="the event" isOpen={false} />
     </div>
   );
 }
