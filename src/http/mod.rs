@@ -86,6 +86,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Threads(Write), routes!(threads::rewinds::rewind)).with(Idempotent))
         .routes(needs(Threads(Write), routes!(threads::retention::put)))
         .routes(needs(Threads(Read), routes!(threads::retention::get)))
+        .routes(needs(Tenant(Read), routes!(threads::retention::list)))
         .routes(needs(Threads(Write), routes!(threads::retention::delete)))
         .routes(needs(Threads(Read), routes!(threads::retention::reports)))
         .routes(needs(Threads(Write), routes!(threads::retention::run)))

@@ -299,7 +299,8 @@ contract! {
         a_policy_goes_with_its_thread
         reports_are_listed_in_pages_and_kept_for_a_month
         a_requested_round_is_due_at_once
-        a_policy_put_in_the_middle_of_a_round_holds_at_once;
+        a_policy_put_in_the_middle_of_a_round_holds_at_once
+        policies_are_listed_in_pages_the_tenants_own_first;
     sweeping:
         a_sweep_applies_policies_and_leaves_reports
         unchanged_threads_are_not_looked_at_again

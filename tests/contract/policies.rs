@@ -2,7 +2,9 @@
 
 use threadkeep::domain::Error;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::threads::retention::{ReportCursor, ReportQuery, Retained, Rule, Rules};
+use threadkeep::domain::threads::retention::{
+    PolicyCursor, PolicyQuery, ReportCursor, ReportQuery, Retained, Rule, Rules,
+};
 use threadkeep::domain::threads::storage::DeleteThread;
 
 use crate::delta::chain;
@@ -46,6 +48,43 @@ pub async fn a_tenant_has_a_limited_number_of_thread_policies(h: Harness) {
     server.put(&h.caller, Some("7"), KEEP_TWO).await;
     server.put(&h.caller, None, KEEP_TWO).await;
     server.put(&caller_of("tenant-b"), Some("t"), KEEP_TWO).await;
+}
+
+pub async fn policies_are_listed_in_pages_the_tenants_own_first(h: Harness) {
+    let (server, other) = (Server::on(&h.storage), caller_of("tenant-b"));
+    let all = async |tenant: &str| {
+        let query = PolicyQuery { limit: 100, after: None };
+        h.storage.list_policies(tenant, &query).await.unwrap()
+    };
+    assert_eq!(all("tenant-a").await, []);
+    let mut put = Vec::new();
+    // In the order of bytes: of another letter's case, and beyond ASCII.
+    for thread in ["B", "a", "a:1", "thread", "ä", "\u{1F600}"] {
+        put.push(server.put(&h.caller, Some(thread), NOTHING).await);
+        server.clock.advance(SECOND);
+    }
+    let of_other = server.put(&other, Some("a"), EXPIRE).await;
+    assert_eq!(all("tenant-a").await, put, "the tenant has none");
+    put.insert(0, server.put(&h.caller, None, KEEP_TWO).await);
+    assert_eq!(all("tenant-a").await, put);
+    assert_eq!(all("tenant-b").await, [of_other]);
+    for limit in [1, 2, 3] {
+        let (mut paged, mut query) = (Vec::new(), PolicyQuery { limit, after: None });
+        loop {
+            let page = h.storage.list_policies("tenant-a", &query).await.unwrap();
+            assert!(page.len() <= limit);
+            let Some(last) = page.last() else { break };
+            let thread_id = last.thread_id.as_deref().map(thread_id);
+            query.after = Some(PolicyCursor { thread_id });
+            paged.extend(page);
+        }
+        assert_eq!(paged, put, "{limit}");
+    }
+    let act = Act::of(&h.caller, ActKind::PolicyDeleted, "", server.clock.now());
+    h.storage.delete_policy(&h.caller, None, &act).await.unwrap();
+    h.storage.delete_policy(&h.caller, Some(&thread_id("a")), &act).await.unwrap();
+    let left: Vec<_> = all("tenant-a").await.into_iter().map(|it| it.thread_id.unwrap()).collect();
+    assert_eq!(left, ["B", "a:1", "thread", "ä", "\u{1F600}"]);
 }
 
 pub async fn a_policy_put_in_the_middle_of_a_round_holds_at_once(h: Harness) {

@@ -188,6 +188,7 @@ const ROWS: &[Row] = &[
         answers([OK, ABSENT, DENIED, DENIED, DENIED]),
     ),
     row("get_retention_policy", |thread, _| of(thread), READ),
+    row("list_retention_policies", |_, _| query(""), ADMINISTER),
     row("delete_retention_policy", |thread, _| of(thread), REMOVE),
     row("list_retention_reports", |thread, _| query(&format!("?thread_id={thread}")), READ),
     row("run_retention", |thread, _| of(thread), REMOVE),

@@ -6,7 +6,7 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::names::ThreadId;
 use threadkeep::domain::tenants::audit::Act;
 use threadkeep::domain::threads::retention::{
-    Claim, Policy, Progress, Report, ReportQuery, Retained, Rule, Rules,
+    Claim, Policy, PolicyQuery, Progress, Report, ReportQuery, Retained, Rule, Rules,
 };
 use threadkeep::domain::threads::retention_storage::RetentionStorage;
 use threadkeep::domain::threads::ttl::{DuePage, DueThread, TtlStorage};
@@ -47,6 +47,22 @@ impl RetentionStorage for Memory {
     ) -> Result<Option<Policy>> {
         self.called("get_policy")?;
         Ok(self.policies.lock().unwrap().get(&key(caller, thread_id)).cloned())
+    }
+
+    async fn list_policies(&self, tenant: &str, query: &PolicyQuery) -> Result<Vec<Policy>> {
+        self.called(format!("list_policies {query:?}"))?;
+        let after = query.after.as_ref().map(|it| it.thread_id.as_ref().map(ToString::to_string));
+        let policies = self.policies.lock().unwrap();
+        let mut all: Vec<Policy> = policies
+            .iter()
+            .filter(|((of, thread_id), _)| {
+                of == tenant && after.as_ref().is_none_or(|it| thread_id > it)
+            })
+            .map(|(_, it)| it.clone())
+            .collect();
+        all.sort_by(|a, b| a.thread_id.cmp(&b.thread_id));
+        all.truncate(query.limit);
+        Ok(all)
     }
 
     async fn delete_policy(

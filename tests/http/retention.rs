@@ -1,5 +1,7 @@
 //! Tests prunes by rank and age, retention policies and reports: which requests arrive, which are refused, and their answers.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::threads::retention::{Done, Removed, Report};
@@ -7,6 +9,7 @@ use threadkeep::domain::threads::retention::{Done, Removed, Report};
 use crate::server::{MSGPACK, Server};
 
 const PRUNE: &str = "/v1/checkpoints/prune";
+const LIST: &str = "/v1/retention/policies";
 const PUT: &str = "/v1/retention/policies/put";
 const GET: &str = "/v1/retention/policies/get";
 const DELETE: &str = "/v1/retention/policies/delete";
@@ -170,6 +173,38 @@ async fn policies_are_put_got_and_deleted() {
 }
 
 #[tokio::test]
+async fn policies_are_listed_in_pages_and_of_the_own_tenant() {
+    let (server, keys) = Server::with_keys(&["acme", "other"]).await;
+    let list = async |key: usize, query: &str| {
+        let key = keys[key].as_str();
+        server.get_with(&format!("{LIST}{query}"), &[("x-api-key", key)]).await.ok().json()
+    };
+    assert_eq!(list(0, "").await, json!({"policies": []}));
+    let mut put = Vec::new();
+    for body in [
+        json!({"keep_last": 3, "dry_run": true}),
+        json!({"thread_id": "a/../b", "expire_after_seconds": 60}),
+        json!({"thread_id": "b"}),
+    ] {
+        let headers = [("content-type", "application/json"), ("x-api-key", keys[0].as_str())];
+        let answer = server.send("POST", PUT, &headers, body.to_string().into_bytes()).await.ok();
+        put.push(answer.json()["policy"].clone());
+    }
+    assert_eq!(list(0, "").await, json!({"policies": put}));
+    assert_eq!(list(0, "?limit=0").await, json!({"policies": []}));
+    assert_eq!(list(1, "").await, json!({"policies": []}));
+    let (mut paged, mut query) = (Vec::new(), "?limit=1".to_owned());
+    loop {
+        let page = list(0, &query).await;
+        paged.extend(page["policies"].as_array().unwrap().clone());
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        query = format!("?limit=1&cursor={next}");
+    }
+    assert_eq!(paged, put);
+    assert!(paged[0].get("thread_id").is_none(), "the tenant's own comes first");
+}
+
+#[tokio::test]
 async fn policies_out_of_range_are_invalid() {
     let mut cases = vec![
         (PUT, json!({}), "keep_last", None),
@@ -202,10 +237,17 @@ async fn policies_out_of_range_are_invalid() {
     for (query, field) in
         [("limit=-1", "limit"), ("limit=x", "limit"), ("zz=1", "zz"), ("cursor=e30", "cursor")]
     {
-        let answer = server.get(&format!("{REPORTS}?{query}")).await;
-        answer.assert_problem(422, "invalid");
-        assert_eq!(answer.field(), field, "{query}");
+        for path in [REPORTS, LIST] {
+            let answer = server.get(&format!("{path}?{query}")).await;
+            answer.assert_problem(422, "invalid");
+            assert_eq!(answer.field(), field, "{path}?{query}");
+        }
     }
+    // A cursor of this listing with an id that no thread has.
+    let forged = URL_SAFE_NO_PAD.encode(json!(["policies", ""]).to_string());
+    let answer = server.get(&format!("{LIST}?cursor={forged}")).await;
+    answer.assert_problem(422, "invalid");
+    assert_eq!(answer.field(), "cursor");
     server.get(&format!("{REPORTS}?thread_id=%00")).await.assert_problem(422, "invalid");
     assert!(server.storage.is_untouched());
 }

@@ -107,6 +107,7 @@ export type {
   Metadata,
   Quota,
   RetentionPolicy,
+  RetentionPolicyPage,
   RetentionReport,
   RetentionReportPage,
   RewoundThread,

@@ -130,6 +130,20 @@ pub struct Policy {
     pub due_at: Micros,
 }
 
+/// A page of policies to list: the tenant's own first, then those of threads by their ids.
+#[derive(Debug, Clone, Default)]
+pub struct PolicyQuery {
+    pub limit: usize,
+    pub after: Option<PolicyCursor>,
+}
+
+/// Position of the last policy of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyCursor {
+    /// None: of the tenant.
+    pub thread_id: Option<ThreadId>,
+}
+
 /// A finished round of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {

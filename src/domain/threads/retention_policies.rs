@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
-use super::retention::{Policy, Report, ReportCursor, ReportQuery, Rules};
+use super::retention::{
+    Policy, PolicyCursor, PolicyQuery, Report, ReportCursor, ReportQuery, Rules,
+};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
@@ -20,6 +22,14 @@ pub struct Policies {
     clock: Arc<Clock>,
     /// Wakes this server's sweeper.
     wake: Arc<Notify>,
+}
+
+/// A page of policies.
+#[derive(Debug, Default)]
+pub struct PolicyPage {
+    pub policies: Vec<Policy>,
+    /// Set when there are more.
+    pub next: Option<PolicyCursor>,
 }
 
 /// A page of reports.
@@ -71,6 +81,29 @@ impl Policies {
             None => caller.require_tenant_read()?,
         }
         self.storage.get_policy(caller, thread_id).await
+    }
+
+    /// The tenant's own first, then those of threads by their ids.
+    ///
+    /// # Errors
+    /// `NotGranted` without the whole tenant; a storage that cannot be read.
+    pub async fn list(&self, caller: &Caller, mut query: PolicyQuery) -> Result<PolicyPage> {
+        caller.require_tenant_read()?;
+        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
+        let limit = query.limit.min(rows_max);
+        if limit == 0 {
+            return Ok(PolicyPage::default());
+        }
+        // One more than asked for tells whether there is a next page.
+        query.limit = limit + 1;
+        let mut policies = self.storage.list_policies(&caller.tenant, &query).await?;
+        let more = policies.len() > limit;
+        policies.truncate(limit);
+        let position = |it: &Policy| -> Result<PolicyCursor> {
+            Ok(PolicyCursor { thread_id: it.thread_id.clone().map(ThreadId::new).transpose()? })
+        };
+        let next = policies.last().filter(|_| more).map(position).transpose()?;
+        Ok(PolicyPage { policies, next })
     }
 
     /// # Errors

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::retention::{
-    Claim, Policy, Progress, Report as RetentionReport, ReportQuery, Retained, Rules,
+    Claim, Policy, PolicyQuery, Progress, Report as RetentionReport, ReportQuery, Retained, Rules,
 };
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
@@ -30,6 +30,9 @@ pub trait RetentionStorage: BackgroundTaskStorage {
         caller: &Caller,
         thread_id: Option<&ThreadId>,
     ) -> Result<Option<Policy>>;
+
+    /// Of the whole tenant: its own policy, then those of threads in the order of their ids.
+    async fn list_policies(&self, tenant: &str, query: &PolicyQuery) -> Result<Vec<Policy>>;
 
     /// No error when there is none; then there was no act either. Its reports stay.
     async fn delete_policy(

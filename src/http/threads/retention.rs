@@ -9,12 +9,12 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::handlers::query_of;
 use crate::app::App;
-use crate::domain::Result;
 use crate::domain::names::ThreadId;
 use crate::domain::threads::retention::{
-    Policy, Report, ReportCursor, ReportQuery, Rules, keep_last, seconds,
+    Policy, PolicyCursor, PolicyQuery, Report, ReportCursor, ReportQuery, Rules, keep_last, seconds,
 };
 use crate::domain::time::rfc3339;
+use crate::domain::{Error, Result};
 use crate::http::Empty;
 use crate::http::checkpoints::pruning::RemovedOut;
 use crate::http::checkpoints::reading::limit;
@@ -26,6 +26,7 @@ use crate::http::request::problem::Problem;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "reports";
+const POLICIES_CURSOR: &str = "policies";
 
 /// Put a retention policy
 ///
@@ -60,6 +61,28 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<OfThread>) -> Answer {
     let Call { caller, input: OfThread(thread_id), reply, .. } = call;
     let policy = app.policies.get(&caller, thread_id.as_ref()).await?;
     reply.with(&GotPolicy { policy: policy.map(PolicyOut::from) }).await
+}
+
+/// List the retention policies
+///
+/// The tenant's own first, which has no `thread_id`, then those of threads by their ids. A thread's policy is there before the thread is.
+#[utoipa::path(
+    get, path = "/v1/retention/policies", operation_id = "list_retention_policies", tag = "retention",
+    params(PoliciesParams),
+    responses((status = 200, description = "A page", body = PoliciesOut, example = json!({"policies": [
+        {"expire_after_seconds": 7_776_000, "keep_last": 20, "keep_interrupted": true, "dry_run": false,
+            "created_at": "2026-01-31T12:00:00.000000Z", "updated_at": "2026-01-31T12:00:00.000000Z", "due_at": "2026-01-31T12:01:00.000000Z"},
+        {"thread_id": "t-1", "keep_interrupted": true, "dry_run": false, "created_at": "2026-01-31T12:00:00.000000Z",
+            "updated_at": "2026-01-31T12:00:00.000000Z", "due_at": "2026-01-31T12:01:00.000000Z"}
+    ]}))),
+)]
+pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
+    let page = app.policies.list(&call.caller, policies_query(&uri)?).await?;
+    let position = |it: PolicyCursor| {
+        cursor::encode(POLICIES_CURSOR, &it.thread_id.as_ref().map(ThreadId::as_str))
+    };
+    let policies = page.policies.into_iter().map(PolicyOut::from).collect();
+    call.reply.with(&PoliciesOut { policies, next_cursor: page.next.map(position) }).await
 }
 
 /// Delete a retention policy
@@ -149,6 +172,15 @@ pub struct OfThread(Option<ThreadId>);
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
+pub struct PoliciesParams {
+    /// At most 1,000; default 100.
+    limit: Option<i64>,
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub struct ReportsParams {
     /// Only of this thread's policy.
     thread_id: Option<String>,
@@ -185,6 +217,15 @@ pub struct PolicyOut {
     /// When the next round begins.
     #[schema(format = DateTime)]
     due_at: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = RetentionPolicies)]
+pub struct PoliciesOut {
+    policies: Vec<PolicyOut>,
+    /// Send it for the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -293,6 +334,21 @@ impl Input for OfThread {
     fn from_wire(wire: OfThreadBody, _: &Received) -> Result<Self> {
         wire.thread_id.map(|it| ThreadId::new(it.0)).transpose().map(Self)
     }
+}
+
+fn policies_query(uri: &Uri) -> Result<PolicyQuery, Problem> {
+    let params: PoliciesParams = query_of(uri)?;
+    let decode = |text: String| -> Result<PolicyCursor> {
+        let thread_id: Option<String> = cursor::decode(POLICIES_CURSOR, &text)?;
+        // One that no policy has is no cursor.
+        let thread_id = thread_id.map(ThreadId::new).transpose();
+        let refuse = |_| Error::invalid("cursor", "this is not a cursor of this listing");
+        Ok(PolicyCursor { thread_id: thread_id.map_err(refuse)? })
+    };
+    Ok(PolicyQuery {
+        limit: limit(Some(params.limit.unwrap_or(PAGE_DEFAULT)))?,
+        after: params.cursor.map(decode).transpose()?,
+    })
 }
 
 fn query(uri: &Uri) -> Result<ReportQuery, Problem> {

@@ -10,7 +10,7 @@ use crate::domain::names::ThreadId;
 use crate::domain::names::at_most;
 use crate::domain::tenants::audit::Act;
 use crate::domain::threads::retention::{
-    Claim, Policy, Progress, Pruned, Report, ReportQuery, Retained, Rule, Rules,
+    Claim, Policy, PolicyQuery, Progress, Pruned, Report, ReportQuery, Retained, Rule, Rules,
 };
 use crate::domain::threads::retention_storage::RetentionStorage;
 use crate::domain::tokens::grants::Action;
@@ -82,6 +82,14 @@ impl<T: RetentionEngine + Living> RetentionStorage for T {
         let binds = of_policy(caller, thread_id, Action::Read);
         let found = self.read_rows(&caller.tenant, rows::GET, &binds).await?;
         found.first().map(rows::read_policy).transpose()
+    }
+
+    async fn list_policies(&self, tenant: &str, query: &PolicyQuery) -> Result<Vec<Policy>> {
+        let (kind, thread) = query.after.as_ref().map_or(("", ""), |it| key(it.thread_id.as_ref()));
+        let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+        let binds = [tenant.into(), kind.into(), thread.into(), limit.into()];
+        let found = self.search_rows(tenant, rows::LIST, &binds).await?;
+        found.iter().map(rows::read_policy).collect()
     }
 
     /// Round trips on PostgreSQL: begin, the policy, where there is one the act and the tenant's policy, commit.

@@ -46,6 +46,13 @@ from retention_policies where tenant = $1 and kind = $2 and thread_id = $3
   and ($4 = 0 or exists (select 1 from threads o
       where o.tenant = $1 and o.thread_id = $3 and o.owner = $5))";
 
+/// $1 tenant, $2 kind and $3 thread of the last one of the page before, $4 limit. The tenant's kind comes before that of threads.
+pub const LIST: &str = "
+select thread_id, expire_after_seconds, keep_last, older_than_seconds, keep_interrupted, dry_run, created_at,
+    updated_at, due_at
+from retention_policies where tenant = $1 and (kind, thread_id) > ($2, $3)
+order by kind, thread_id limit $4";
+
 /// As [`GET`].
 pub const DELETE: &str = "
 delete from retention_policies where tenant = $1 and kind = $2 and thread_id = $3

@@ -161,6 +161,12 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(policy).not.toHaveProperty("threadId");
     expect(await client.getRetentionPolicy()).toEqual(policy);
     expect(await client.getRetentionPolicy("t")).toBeUndefined();
+    const exempt = await client.putRetentionPolicy({ threadId: "exempt" });
+    const first = await client.listRetentionPolicies({ limit: 1 });
+    expect(first.policies).toEqual([policy]);
+    const rest = await client.listRetentionPolicies({ cursor: first.nextCursor });
+    expect(rest).toEqual({ policies: [exempt] });
+    await client.deleteRetentionPolicy("exempt");
     expect(await client.runRetention()).toBe(1);
     const report = await waitUntil(async () => {
       return (await client.listRetentionReports({ limit: 1 })).reports[0];

@@ -8,7 +8,7 @@ import pytest
 from langgraph.types import Command
 from threadkeep import AsyncClient, Client
 from threadkeep.calls import ThreadTtl
-from threadkeep.errors import InvalidError
+from threadkeep.errors import InvalidError, NotGrantedError
 from threadkeep.langgraph import ThreadkeepSaver
 
 from equivalence import graphs
@@ -49,6 +49,26 @@ def finished(client: Client, policy_thread: str | None = None) -> Any:
         return new[-1] if new else None
 
     return wait_until(report, "a report of the round")
+
+
+async def test_policies_are_listed_in_pages(client: Client) -> None:
+    settings = client._connection.settings
+    other = AsyncClient(settings.url, api_key=settings.api_key)
+    put = [client.put_retention_policy(keep_last=3), client.put_retention_policy("b", keep_last=1)]
+    put.insert(1, client.put_retention_policy("a"))
+    assert [it.thread_id for it in put] == [None, "a", "b"]
+    # What was put is due, and a round moves its time.
+    stored = client.list_retention_policies()
+    assert [replace(it, due_at="") for it in stored.policies] == [
+        replace(it, due_at="") for it in put
+    ]
+    first = client.list_retention_policies(limit=2)
+    rest = await other.list_retention_policies(cursor=first.next_cursor)
+    assert [it.thread_id for it in [*first.policies, *rest.policies]] == [None, "a", "b"]
+    assert (stored.next_cursor, rest.next_cursor) == (None, None)
+    ann = Client(settings.url, api_key=client.keys.create(subject="ann").key)
+    with pytest.raises(NotGrantedError):
+        ann.list_retention_policies()
 
 
 @pytest.mark.parametrize("kind", graphs.KINDS)

@@ -78,6 +78,7 @@ export const PERMISSIONS = {
   list_keys: "tenant:read",
   list_namespace_settings: "namespaces:read",
   list_namespaces: "namespaces:read",
+  list_retention_policies: "tenant:read",
   list_retention_reports: "threads:read",
   list_sessions: "sessions:read",
   list_snapshots: "snapshots:read",

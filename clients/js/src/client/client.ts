@@ -25,9 +25,11 @@ import {
   type Lease,
   lease,
   type RetentionPolicy,
+  type RetentionPolicyPage,
   type RetentionReportPage,
   retentionDue,
   retentionPolicy,
+  retentionPolicyPage,
   retentionReportPage,
   type ServerInfo,
   serverInfo,
@@ -216,6 +218,15 @@ export class Client {
     const body = { thread_id: threadId };
     const { policy } = await this.#calls.read("/v1/retention/policies/get", body);
     return policy ? retentionPolicy(policy) : undefined;
+  }
+
+  /** One page of all policies: the tenant's own, then those of threads by their ids. */
+  async listRetentionPolicies(
+    options: { limit?: number | undefined; cursor?: string | undefined } & CallOptions = {},
+  ): Promise<RetentionPolicyPage> {
+    const { limit, cursor } = options;
+    const calls = this.#calls.with(options);
+    return retentionPolicyPage(await calls.get("/v1/retention/policies", { limit, cursor }));
   }
 
   /** No error when there is none. */

@@ -292,6 +292,12 @@ export const retentionPolicy = recordOf<Schemas["RetentionPolicy"]>()("a policy"
   older_than_seconds: optionalNumber,
 });
 
+export type RetentionPolicyPage = ReturnType<typeof retentionPolicyPage>;
+export const retentionPolicyPage = recordOf<Schemas["RetentionPolicies"]>()("a page of policies", {
+  policies: list(retentionPolicy),
+  next_cursor: optionalText,
+});
+
 const removed = recordOf<Schemas["Removed"]>()("what was removed", {
   checkpoints: number,
   writes: number,

@@ -1361,6 +1361,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/retention/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the retention policies
+         * @description The tenant's own first, which has no `thread_id`, then those of threads by their ids. A thread's policy is there before the thread is.
+         */
+        get: operations["list_retention_policies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/retention/policies/delete": {
         parameters: {
             query?: never;
@@ -5192,6 +5212,11 @@ export interface components {
         RetentionDue: {
             /** Format: int64 */
             policies: number;
+        };
+        RetentionPolicies: {
+            /** @description Send it for the next page; absent at the end. */
+            next_cursor?: string | null;
+            policies: components["schemas"]["RetentionPolicy"][];
         };
         RetentionPolicy: {
             /** Format: date-time */
@@ -10865,6 +10890,43 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    list_retention_policies: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description At most 1,000; default 100. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["RetentionPolicies"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from threadkeep import calls
 from threadkeep.errors import InvalidError, ProtocolError
 from threadkeep.http.transport import Request
-from threadkeep.records import record
+from threadkeep.records import listed, record
 
 PRUNE = "/v1/checkpoints/prune"
 Strategy = Literal["keep_latest", "delete"]
@@ -66,6 +66,14 @@ class RetentionPolicy:
     expire_after_seconds: int | None = None
     keep_last: int | None = None
     older_than_seconds: int | None = None
+
+
+@dataclass(frozen=True)
+class RetentionPolicyPage:
+    """A page of policies, the tenant's own first. `next_cursor` is None on the last one."""
+
+    policies: list[RetentionPolicy]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,12 @@ def policy_or_none(answer: Mapping[str, Any]) -> RetentionPolicy | None:
 def policy(answer: Mapping[str, Any]) -> RetentionPolicy:
     """The policy that was put."""
     return record(RetentionPolicy, answer.get("policy"))
+
+
+def policy_page(answer: Mapping[str, Any]) -> RetentionPolicyPage:
+    """A page of policies."""
+    found = listed(RetentionPolicy, answer, "policies")
+    return RetentionPolicyPage(found, answer.get("next_cursor"))
 
 
 def reports_request(thread_id: str | None, limit: int | None, cursor: str | None) -> Request:

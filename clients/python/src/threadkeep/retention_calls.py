@@ -12,10 +12,12 @@ from threadkeep.retention import (
     Age,
     PruneReport,
     RetentionPolicy,
+    RetentionPolicyPage,
     RetentionReportPage,
     Strategy,
 )
 
+_POLICIES = "/v1/retention/policies"
 _PUT = "/v1/retention/policies/put"
 _GET = "/v1/retention/policies/get"
 _DELETE = "/v1/retention/policies/delete"
@@ -84,6 +86,16 @@ class RetentionCalls(ABC):
         """A thread's own policy, or the tenant's. None when there is none."""
         request = calls.post(_GET, {"thread_id": thread_id})
         return retention.policy_or_none(self._read(request))
+
+    def list_retention_policies(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> RetentionPolicyPage:
+        """One page of all policies: the tenant's own, then those of threads by their ids.
+
+        Pass `next_cursor` on as `cursor`.
+        """
+        request = calls.get(_POLICIES, {"limit": limit, "cursor": cursor})
+        return retention.policy_page(self._read(request))
 
     def delete_retention_policy(self, thread_id: str | None = None) -> None:
         """Remove a policy. No error when there is none."""
@@ -160,6 +172,13 @@ class AsyncRetentionCalls(ABC):
         """See `Client.get_retention_policy`."""
         request = calls.post(_GET, {"thread_id": thread_id})
         return retention.policy_or_none(await self._read(request))
+
+    async def list_retention_policies(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> RetentionPolicyPage:
+        """See `Client.list_retention_policies`."""
+        request = calls.get(_POLICIES, {"limit": limit, "cursor": cursor})
+        return retention.policy_page(await self._read(request))
 
     async def delete_retention_policy(self, thread_id: str | None = None) -> None:
         """See `Client.delete_retention_policy`."""
