@@ -53,7 +53,7 @@ it("shows what the server is, and the requests that it has answered by route", a
   expect([count, refused, failed]).toEqual(["21", "1", "0"]);
   expect([half, most].filter((text) => !/^[\d.]+ m?s$/.test(text ?? ""))).toEqual([]);
   await page.getByRole("heading", { name: "Queues" }).waitFor();
-  await page.getByText("Followers of changes").waitFor();
+  await page.getByText("Followers of items").waitFor();
   // Neither is set up here.
   expect(await page.getByRole("heading", { name: /Object store|Redis/ }).count()).toBe(0);
   for (let at = 0; at < 10; at += 1) await client.threads.get("secret thread");

@@ -184,6 +184,7 @@ describe("keys", () => {
     const dialog = await openAction(page, "Make a key", "Make a key");
     await dialog.getByLabel("Name", { exact: true }).fill("dashboard");
     await dialog.getByLabel("It only reads").check();
+    await dialog.getByLabel("Valid").selectOption("30 days");
     await dialog.getByRole("button", { name: "Make", exact: true }).click();
     const shown = page.getByRole("dialog", { name: "The new key" });
     const secret = await shown.locator("pre").innerText();
@@ -196,7 +197,12 @@ describe("keys", () => {
     const keys = page.getByRole("list", { name: "Keys" });
     const row = keys.getByRole("listitem").filter({ hasText: "dashboard" });
     await row.getByText("read only").waitFor();
-    await row.getByText(`${secret.slice(0, 9)}…`).waitFor();
+    const { keys: listed } = await client.keys.list();
+    const { prefix, expiresAt } = listed.find((one) => one.keyId === credential) ?? {};
+    expect(secret.startsWith(prefix ?? "none")).toBe(true);
+    expect((expiresAt?.getTime() ?? 0) - Date.now()).toBeGreaterThan(29 * 86_400_000);
+    await row.getByText(`${prefix}…`).waitFor();
+    await row.getByText(/expires (in 30 days|next month)/).waitFor();
     await row.getByText(credential).waitFor();
     expect(await places(page)).not.toContain(secret);
     await row.getByRole("button", { name: "Revoke" }).click();

@@ -137,6 +137,8 @@ it("a thread has a rule of its own, which is opened by its id", async () => {
     .toContain("kept/for ever");
   expect(await checkpointsOf("kept/for ever")).toBe(before);
   await stage.go(page, "#/retention");
+  const rules = page.getByRole("list", { name: "Threads with rules of their own" });
+  await rules.getByRole("link", { name: "kept/for ever" }).waitFor();
   const reports = page.getByRole("list", { name: "Reports" });
   await reports.getByRole("link", { name: "kept/for ever" }).first().click();
   await page.getByText("The own rule of the thread").waitFor();

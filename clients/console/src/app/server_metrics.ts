@@ -143,7 +143,10 @@ const GROUPS: readonly KnownGroup[] = [
   },
   {
     title: "Feeds",
-    totals: [{ name: "threadkeep_feed_followers", title: "Followers of changes" }],
+    totals: [
+      { name: "threadkeep_feed_followers", title: "Followers of items" },
+      { name: "threadkeep_event_streams", title: "Open streams of events" },
+    ],
   },
   {
     title: "Connections",

@@ -18,6 +18,7 @@ import { needsOfRule, type RuleOwner, ruleIn, useRule } from "./retention_querie
 import { RetentionReports } from "./retention_reports.js";
 import { sentencesOf } from "./retention_rule.js";
 import { ChangeRule, DeleteRule, RunRule } from "./rule_dialogs.js";
+import { ThreadRules } from "./thread_rules.js";
 
 export default function RetentionPage({ route: { thread } }: { route: RetentionRoute }) {
   return (
@@ -180,7 +181,6 @@ function Fact({ title, at }: { title: string; at: Date }) {
   );
 }
 
-/** The server lists no threads with rules, so the page asks for one. */
 function OpenThread() {
   const [threadId, setThreadId] = useState("");
   const open = (event: FormEvent) => {
@@ -189,14 +189,12 @@ function OpenThread() {
   };
   return (
     <section>
-      <h2>The own rule of a thread</h2>
+      <h2>Threads with rules of their own</h2>
+      <Allowed needs={[{ operation: "list_retention_policies" }]}>
+        <ThreadRules />
+      </Allowed>
       <form className="action-form" onSubmit={open}>
-        <TextField
-          label="Thread id"
-          value={threadId}
-          onChange={setThreadId}
-          note="The server does not list them. Reports name those that had a round in the last 30 days."
-        />
+        <TextField label="Thread id" value={threadId} onChange={setThreadId} />
         <div className="toolbar">
           <button type="submit" className="button" disabled={threadId === ""}>
             Open the rule

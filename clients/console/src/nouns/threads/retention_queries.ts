@@ -7,6 +7,7 @@ import { useApi } from "../../api/context.js";
 import { LIST_MS, listInterval } from "../../app/live.js";
 import type { Rule } from "./retention_rule.js";
 
+const PAGE_RULES = 100;
 export const PAGE_REPORTS = 100;
 /** As many pages are looked through for one report. */
 const PAGES_MAX = 20;
@@ -23,6 +24,19 @@ export function useRule(threadId: string | undefined) {
     queryKey: ["retention", "rule", threadId ?? null],
     queryFn: async () => (await client.getRetentionPolicy(threadId)) ?? null,
     refetchInterval: LIST_MS,
+  });
+}
+
+/** The rules of the tenant and of its threads. */
+export function useRules() {
+  const { client } = useApi();
+  return useInfiniteQuery({
+    queryKey: ["retention", "rules"],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      client.listRetentionPolicies({ limit: PAGE_RULES, cursor, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: listInterval,
   });
 }
 
@@ -90,7 +104,7 @@ export async function putBack(
   else await client.putRetentionPolicy({ ...ruleIn(before), threadId, dryRun: before.dryRun });
 }
 
-export function ruleIn(policy: RetentionPolicy): Rule {
+export function ruleIn(policy: Rule): Rule {
   const { keepLast, olderThanSeconds, expireAfterSeconds, keepInterrupted } = policy;
   return { keepLast, olderThanSeconds, expireAfterSeconds, keepInterrupted };
 }

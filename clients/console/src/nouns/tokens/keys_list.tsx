@@ -48,7 +48,8 @@ export function KeysList() {
 
 function KeyRow({ shown, onRevoke }: { shown: Key; onRevoke: () => void }) {
   const { identity } = useApi();
-  const { keyId, name, prefix, subject, readOnly, createdAt, revokedAt } = shown;
+  const { keyId, name, prefix, subject, readOnly, createdAt, revokedAt, expiresAt } = shown;
+  const isOver = expiresAt !== undefined && expiresAt.getTime() <= Date.now();
   return (
     <div className="item-row">
       <div className="thread-main">
@@ -58,7 +59,11 @@ function KeyRow({ shown, onRevoke }: { shown: Key; onRevoke: () => void }) {
         {prefix === undefined ? null : <code>{prefix}…</code>}
         {readOnly ? <span className="badge">read only</span> : null}
         {keyId === identity.credential ? <span className="badge">this key</span> : null}
-        {revokedAt === undefined ? null : <span className="badge badge-error">revoked</span>}
+        {revokedAt !== undefined ? (
+          <span className="badge badge-error">revoked</span>
+        ) : isOver ? (
+          <span className="badge badge-error">expired</span>
+        ) : null}
       </div>
       <div className="thread-facts">
         <span>
@@ -76,6 +81,12 @@ function KeyRow({ shown, onRevoke }: { shown: Key; onRevoke: () => void }) {
         <span>
           made <Time at={createdAt} />
         </span>
+        {expiresAt === undefined ? null : (
+          <span>
+            {isOver ? "expired" : "expires"} <Time at={expiresAt} />
+          </span>
+        )}
+        <span>{shown.lastUsedOn === undefined ? "not used" : `last used ${shown.lastUsedOn}`}</span>
         {revokedAt === undefined ? (
           <ActionButton label="Revoke" needs={[{ operation: "revoke_key" }]} onClick={onRevoke} />
         ) : (

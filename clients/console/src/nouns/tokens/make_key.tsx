@@ -1,15 +1,25 @@
 /** Makes a key. */
 
-import { useRef, useState } from "react";
+import { useId, useRef, useState } from "react";
 import { useApi } from "../../api/context.js";
 import { ActionForm, CheckField, TextField } from "../../parts/action_form.js";
 import { SecretDialog } from "./secret_dialog.js";
+
+const DAY_SECONDS = 86_400;
+/** How long a key may live. */
+const LIVES = [
+  { title: "Until it is revoked" },
+  { title: "30 days", days: 30 },
+  { title: "90 days", days: 90 },
+  { title: "One year", days: 365 },
+] as const;
 
 export function MakeKey({ close }: { close: () => void }) {
   const { client } = useApi();
   const [name, setName] = useState("");
   const [subject, setSubject] = useState("");
   const [readOnly, setReadOnly] = useState(false);
+  const [life, setLife] = useState(0);
   // The cache of answers never has it.
   const made = useRef<string>(undefined);
   const [secret, setSecret] = useState<string>();
@@ -21,6 +31,7 @@ export function MakeKey({ close }: { close: () => void }) {
       name: name.trim() || undefined,
       subject: subject || undefined,
       readOnly: readOnly || undefined,
+      ttlSeconds: ttlOf(life),
     });
     made.current = created.key;
   };
@@ -49,7 +60,37 @@ export function MakeKey({ close }: { close: () => void }) {
         onChange={setSubject}
         note="Whom the key speaks for. Without one it has the whole tenant."
       />
+      <LifeField chosen={life} onChange={setLife} />
       <CheckField label="It only reads" isChecked={readOnly} onChange={setReadOnly} />
     </ActionForm>
+  );
+}
+
+function ttlOf(life: number): number | undefined {
+  const chosen = LIVES[life];
+  return chosen !== undefined && "days" in chosen ? chosen.days * DAY_SECONDS : undefined;
+}
+
+function LifeField({ chosen, onChange }: { chosen: number; onChange: (life: number) => void }) {
+  const id = useId();
+  return (
+    <div className="field">
+      <label htmlFor={id}>Valid</label>
+      <select
+        id={id}
+        value={chosen}
+        aria-describedby={`${id}-note`}
+        onChange={({ target }) => onChange(Number(target.value))}
+      >
+        {LIVES.map(({ title }, at) => (
+          <option key={title} value={at}>
+            {title}
+          </option>
+        ))}
+      </select>
+      <p id={`${id}-note`} className="note">
+        Tokens that are made with the key end with it.
+      </p>
+    </div>
   );
 }
