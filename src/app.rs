@@ -136,7 +136,7 @@ impl App {
     ) -> Result<Self> {
         let Outside { issuers, embedder, browsers, facts, agentrail_other_user, agent_server } =
             outside.into();
-        let Settings { memory, retention_interval, rates, .. } = settings;
+        let Settings { memory, retention_interval, rates, keyless, .. } = settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
         let time = || Arc::clone(&clock);
@@ -144,8 +144,7 @@ impl App {
         let acts: Arc<dyn AuditStorage> = of_noun();
         let authenticator = Authenticator::load(Arc::clone(&credentials), time(), listen, issuers);
         let key_uses = Arc::new(KeyUses::new(of_noun(), time()));
-        let authenticator = authenticator.await?.reopening(settings.keyless).noting(&key_uses);
-        let authenticator = Arc::new(authenticator);
+        let authenticator = Arc::new(authenticator.await?.reopening(keyless).noting(&key_uses));
         let commits = Arc::new(GroupCommit::start(of_noun(), &clock));
         let item_commits = Arc::new(ItemCommit::start(of_noun(), &clock));
         let session_commits = Arc::new(SessionCommit::start(of_noun(), &clock));
