@@ -9,6 +9,7 @@ use super::secret::{Secret, Terms};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_hex};
 use crate::domain::limits::LIMITS;
+use crate::domain::pages::{cut, page_rows};
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::key::{
@@ -58,19 +59,16 @@ impl Keys {
     /// `NotGranted` without the whole tenant; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: KeyQuery) -> Result<KeyPage> {
         caller.require_tenant_read()?;
-        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
-        let limit = query.limit.min(rows_max);
+        let limit = page_rows(query.limit);
         if limit == 0 {
             return Ok(KeyPage::default());
         }
         // One more than asked for tells whether there is a next page.
         query.limit = limit + 1;
         let mut keys = self.storage.list_keys(&caller.tenant, &query).await?;
-        let more = keys.len() > limit;
-        keys.truncate(limit);
         let position =
             |it: &Key| KeyCursor { created_at: it.created_at, key_id: it.key_id.clone() };
-        let next = keys.last().filter(|_| more).map(position);
+        let next = cut(&mut keys, limit, position);
         Ok(KeyPage { keys, next })
     }
 

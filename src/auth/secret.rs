@@ -1,8 +1,8 @@
 //! Defines the text of a key: `tk_` and 256 random bits in base64url. The text is shown once to its maker; otherwise only its hash and its
 //! beginning leave this file.
 //!
-//! The text of a key that only reads begins with `tkr_`. The hash is of the whole text, so nobody can make the one from the other, neither
-//! who holds the key nor who writes to the database. An earlier version does not know this beginning and refuses the key.
+//! The text of a key that only reads begins with `tkr_`. The hash covers the whole text, so neither the holder of the key nor a writer of
+//! the database can make the one from the other. An earlier version refuses a key with this beginning.
 //!
 //! The text of a key that ends has its end between the beginning and the bits, in seconds since 1970: `tk_1796083200_…`. So nobody can
 //! lengthen it either. An earlier version refuses a text of this length.
@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use crate::domain::clock::Micros;
+use crate::domain::clock::{Micros, SECOND};
 
 const PREFIX: &str = "tk_";
 const READ_ONLY: &str = "tkr_";
@@ -19,7 +19,6 @@ const READ_ONLY: &str = "tkr_";
 const BITS_LENGTH: usize = 43;
 /// Digits of an end: up to the year 33658.
 const END_LENGTH_MAX: usize = 12;
-const SECOND: Micros = 1_000_000;
 /// Characters of the bits that lists show: 30 bits less to guess, of 256.
 const SHOWN_LENGTH: usize = 5;
 

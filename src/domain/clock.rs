@@ -8,6 +8,9 @@ use super::error::{Error, Result};
 /// Microseconds since 1970-01-01 UTC.
 pub type Micros = i64;
 
+pub const SECOND: Micros = 1_000_000;
+pub const DAY: Micros = 86_400 * SECOND;
+
 /// The system's clock, or one that a test moves.
 #[derive(Debug)]
 pub enum Clock {

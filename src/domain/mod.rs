@@ -15,6 +15,7 @@ pub mod label;
 pub mod limits;
 pub mod named_uuid;
 pub mod names;
+pub mod pages;
 pub mod scheduling;
 pub mod sessions;
 pub mod snapshots;

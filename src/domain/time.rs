@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
-use super::clock::Micros;
+use super::clock::{DAY, Micros};
 use super::error::{Error, Result};
 
 /// RFC 3339 in UTC with microseconds, `2026-01-31T12:00:00.000000Z`. Sorts like the number.
@@ -21,7 +21,6 @@ pub fn rfc3339_with_offset(micros: Micros) -> String {
 
 /// A day in UTC, `2026-01-31`, from how many came since 1970-01-01.
 pub fn date(days: i64) -> String {
-    const DAY: Micros = 24 * 3_600 * 1_000_000;
     let time = days.checked_mul(DAY).and_then(DateTime::<Utc>::from_timestamp_micros);
     time.map(|it| it.date_naive().to_string()).unwrap_or_default()
 }

@@ -9,6 +9,7 @@ use super::{Content, Document, Session, Stream};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::error::Result;
 use crate::domain::limits::LIMITS;
+use crate::domain::pages::{cut, page_rows};
 use crate::domain::tokens::grants::Action;
 
 /// A page of a listing.
@@ -104,19 +105,16 @@ impl Sessions {
         if let Some(stream) = &query.stream {
             check_name("stream", stream, true)?;
         }
-        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
-        let limit = query.limit.min(rows_max);
+        let limit = page_rows(query.limit);
         if limit == 0 {
             return Ok(SessionPage::default());
         }
         // One more than asked for tells whether there is a next page.
         query.limit = limit + 1;
         let mut sessions = self.storage.list_sessions(caller, &query).await?;
-        let more = sessions.len() > limit;
-        sessions.truncate(limit);
         let position =
             |it: &Session| SessionCursor { updated_at: it.updated_at, key: it.name.key_bytes() };
-        let next = sessions.last().filter(|_| more).map(position);
+        let next = cut(&mut sessions, limit, position);
         Ok(SessionPage { sessions, next })
     }
 

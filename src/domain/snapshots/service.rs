@@ -10,8 +10,8 @@ use super::{SNAPSHOT, Snapshot};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
 use crate::domain::names::{SnapshotId, ThreadId};
+use crate::domain::pages::{cut, page_rows};
 use crate::domain::sessions::SESSION;
 use crate::domain::snapshots::storage::SnapshotStorage;
 use crate::domain::store::namespace::Namespace;
@@ -80,19 +80,16 @@ impl Snapshots {
     /// A storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: ListSnapshots) -> Result<SnapshotPage> {
         caller.require(Permission::Snapshots(Action::Read))?;
-        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
-        let limit = query.limit.min(rows_max);
+        let limit = page_rows(query.limit);
         if limit == 0 {
             return Ok(SnapshotPage::default());
         }
         // One more than asked for tells whether there is a next page.
         query.limit = limit + 1;
         let mut snapshots = self.storage.list_snapshots(caller, &query).await?;
-        let more = snapshots.len() > limit;
-        snapshots.truncate(limit);
         let cursor =
             |it: &Snapshot| SnapshotCursor { created_at: it.created_at, id: it.id.clone() };
-        let next = snapshots.last().filter(|_| more).map(cursor);
+        let next = cut(&mut snapshots, limit, cursor);
         Ok(SnapshotPage { snapshots, next })
     }
 

@@ -5,12 +5,11 @@ use async_trait::async_trait;
 use super::item::Address;
 use super::namespace::Namespace;
 use crate::domain::caller::Caller;
-use crate::domain::clock::Micros;
+use crate::domain::clock::{Micros, SECOND};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::tokens::grants::Action;
 
-const SECOND: Micros = 1_000_000;
 const HOUR: Micros = 3_600 * SECOND;
 
 /// How much longer than positions lead on the log keeps its rows: for clocks of servers that differ, and for changes that

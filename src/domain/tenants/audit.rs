@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
+use crate::domain::pages::{cut, page_rows};
 use crate::domain::tenants::refusals::Counted;
 
 /// Actor of acts that come from the command line.
@@ -227,17 +227,14 @@ pub async fn list(
     tenant: &str,
     mut query: EventQuery,
 ) -> Result<EventPage> {
-    let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
-    let limit = query.limit.min(rows_max);
+    let limit = page_rows(query.limit);
     if limit == 0 {
         return Ok(EventPage::default());
     }
     // One more than asked for tells whether there is a next page.
     query.limit = limit + 1;
     let mut events = storage.list_events(tenant, &query).await?;
-    let more = events.len() > limit;
-    events.truncate(limit);
     let position = |it: &Event| EventCursor { at: it.at, event_id: it.event_id.clone() };
-    let next = events.last().filter(|_| more).map(position);
+    let next = cut(&mut events, limit, position);
     Ok(EventPage { events, next })
 }

@@ -5,15 +5,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::domain::clock::{Clock, Micros};
+use crate::domain::clock::{Clock, DAY, Micros, SECOND};
 use crate::domain::error::Result;
 use crate::domain::tenants::audit::AuditStorage;
 
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
 /// Tenant of refusals of which nobody knows whom they refused. No key can open it.
 pub const UNKNOWN_TENANT: &str = "";
-const MINUTE: Micros = 60 * 1_000_000;
-const DAY: Micros = 24 * 60 * MINUTE;
+const MINUTE: Micros = 60 * SECOND;
 /// Different refusals that are remembered at a time; what goes beyond loses its credential.
 const KINDS_MAX: usize = 10_000;
 /// What stands for credentials beyond [`KINDS_MAX`].

@@ -15,12 +15,11 @@ use tokio::time::Instant;
 
 use super::run_state::{Run, Status};
 use crate::domain::caller::Caller;
-use crate::domain::clock::{Clock, Micros};
+use crate::domain::clock::{Clock, Micros, SECOND};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::tokens::grants::{Access, Action};
 
-const SECOND: Micros = 1_000_000;
 const POLL_EVERY: Duration = Duration::from_millis(250);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_secs(1);
 /// A reading looks back so far: nearly all writes can be seen within this time.

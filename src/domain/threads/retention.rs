@@ -3,12 +3,10 @@
 
 use serde::Serialize;
 
-use crate::domain::clock::Micros;
+use crate::domain::clock::{Micros, SECOND};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
-
-const SECOND: Micros = 1_000_000;
 
 /// What stays of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use super::retention::{
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
-use crate::domain::limits::LIMITS;
 use crate::domain::names::ThreadId;
+use crate::domain::pages::{cut, page_rows};
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::threads::retention_storage::RetentionStorage;
 use crate::domain::tokens::grants::Action;
@@ -89,20 +89,17 @@ impl Policies {
     /// `NotGranted` without the whole tenant; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: PolicyQuery) -> Result<PolicyPage> {
         caller.require_tenant_read()?;
-        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
-        let limit = query.limit.min(rows_max);
+        let limit = page_rows(query.limit);
         if limit == 0 {
             return Ok(PolicyPage::default());
         }
         // One more than asked for tells whether there is a next page.
         query.limit = limit + 1;
         let mut policies = self.storage.list_policies(&caller.tenant, &query).await?;
-        let more = policies.len() > limit;
-        policies.truncate(limit);
         let position = |it: &Policy| -> Result<PolicyCursor> {
             Ok(PolicyCursor { thread_id: it.thread_id.clone().map(ThreadId::new).transpose()? })
         };
-        let next = policies.last().filter(|_| more).map(position).transpose()?;
+        let next = cut(&mut policies, limit, position).transpose()?;
         Ok(PolicyPage { policies, next })
     }
 
@@ -135,21 +132,18 @@ impl Policies {
             Some(_) => {}
             None => caller.require_tenant_read()?,
         }
-        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
-        let limit = query.limit.min(rows_max);
+        let limit = page_rows(query.limit);
         if limit == 0 {
             return Ok(ReportPage::default());
         }
         // One more than asked for tells whether there is a next page.
         query.limit = limit + 1;
         let mut reports = self.storage.list_reports(caller, &query).await?;
-        let more = reports.len() > limit;
-        reports.truncate(limit);
         let position = |it: &Report| ReportCursor {
             finished_at: it.finished_at,
             report_id: it.report_id.clone(),
         };
-        let next = reports.last().filter(|_| more).map(position);
+        let next = cut(&mut reports, limit, position);
         Ok(ReportPage { reports, next })
     }
 

@@ -3,7 +3,7 @@
 
 use super::key::Key;
 use super::token::TokenId;
-use crate::domain::clock::Micros;
+use crate::domain::clock::{DAY, Micros};
 
 /// What a tenant's tokens are signed with.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,8 +39,6 @@ pub struct Credentials {
     pub signing_secrets: Vec<SigningSecret>,
     pub revocations: Vec<Revocation>,
 }
-
-const DAY: Micros = 24 * 3_600 * 1_000_000;
 
 impl Revocation {
     /// How long a row stays after its token has expired: clocks of servers differ.

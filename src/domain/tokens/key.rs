@@ -1,13 +1,10 @@
 //! Defines keys of tenants as the storage keeps them: never the key itself, only its hash. Decides who may make and revoke which.
 
 use crate::domain::caller::{Caller, check_subject};
-use crate::domain::clock::Micros;
+use crate::domain::clock::{DAY, Micros, SECOND};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::tokens::token::Pass;
-
-const SECOND: Micros = 1_000_000;
-const DAY: Micros = 86_400 * SECOND;
 
 /// A stored key.
 #[derive(Debug, Clone, PartialEq, Eq)]

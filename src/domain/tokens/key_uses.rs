@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use super::key::Key;
 use super::storage::KeyStorage;
-use crate::domain::clock::{Clock, Micros};
+use crate::domain::clock::{Clock, DAY, Micros};
 use crate::domain::error::Result;
 
 pub const FLUSH_EVERY: Duration = Duration::from_secs(30);
-const DAY: Micros = 24 * 3_600 * 1_000_000;
 /// Rows of one transaction.
 const SLICE: usize = 100;
 

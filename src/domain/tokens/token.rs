@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::grants::Scoped;
 use crate::domain::caller::{Caller, Grants, check_subject};
-use crate::domain::clock::Micros;
+use crate::domain::clock::{Micros, SECOND};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::tenants::audit::{Act, ActKind, Event};
@@ -100,8 +100,6 @@ pub enum Doomed<'a> {
     /// One whose text the caller has; already known to be genuine.
     Shown(&'a Token),
 }
-
-const SECOND: Micros = 1_000_000;
 
 impl TokenId {
     const PREFIX: &str = "tok_";

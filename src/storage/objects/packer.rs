@@ -15,13 +15,12 @@ use super::{Objects, fetch};
 use crate::content::encrypted::encrypt_plain;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
-use crate::domain::clock::Micros;
+use crate::domain::clock::{DAY, Micros, SECOND};
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::of_chunk;
 
-const MINUTE: Micros = 60 * 1_000_000;
-const DAY: Micros = 24 * 60 * MINUTE;
+const MINUTE: Micros = 60 * SECOND;
 /// How long a server that died keeps a scope or a deletion from the others.
 const CLAIM: Micros = 15 * MINUTE;
 /// An upload that was not finished by then never will be.

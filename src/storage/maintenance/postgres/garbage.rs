@@ -2,7 +2,7 @@
 
 use sqlx::Row;
 
-use crate::domain::clock::{Clock, Micros};
+use crate::domain::clock::{Clock, DAY, Micros};
 use crate::domain::tenants::erasure::Receipt;
 use crate::domain::{Error, Result};
 use crate::storage::content::postgres::collect;
@@ -15,7 +15,6 @@ use crate::storage::threads::postgres::removal::{LockedThread, begin};
 
 /// Rows removed by one statement of the garbage collection.
 const SLICE_ROWS: i64 = 5_000;
-const DAY: Micros = 24 * 3_600 * 1_000_000;
 
 impl PostgresStorage {
     /// `now` is by this server's clock. The rows have times of the database's clock, which may be hours off.
