@@ -195,16 +195,19 @@ fn subtract_secrets(held: &mut Held<'_>, rows: &[SqlRow]) -> Result<()> {
 /// # Errors
 /// A database that cannot be written. A tenant whose rows are older than they were is left as it is.
 pub async fn sweep_credentials(engine: &dyn Accessible, now: Micros) -> Result<()> {
-    let (revocations, secrets) = (now - Revocation::NEEDED_FOR, now - SigningSecret::NEEDED_FOR);
-    let keys = now - Key::TOLD_FOR;
+    let before = Before {
+        revocations: now - Revocation::NEEDED_FOR,
+        secrets: now - SigningSecret::NEEDED_FOR,
+        keys: now - Key::TOLD_FOR,
+    };
+    let Before { revocations, secrets, keys } = before;
     let binds = [revocations.into(), secrets.into(), TENANTS_TOGETHER.into(), keys.into()];
     let mut access = engine.begin_read().await?;
     let tenants = access.rows(EXPIRED, &binds).await?;
     access.end().await?;
     for row in &tenants {
         let tenant = row.text(0)?;
-        let swept = sweep_tenant(engine, tenant, (revocations, secrets)).await;
-        match swept.and(revoke_ended(engine, tenant, keys).await) {
+        match sweep_tenant(engine, tenant, before).await {
             Err(Error::Integrity(_)) => {}
             done => done?,
         }
@@ -212,11 +215,16 @@ pub async fn sweep_credentials(engine: &dyn Accessible, now: Micros) -> Result<(
     Ok(())
 }
 
-async fn sweep_tenant(
-    engine: &dyn Accessible,
-    tenant: &str,
-    (revocations, secrets): (Micros, Micros),
-) -> Result<()> {
+/// What ended before is not needed any more.
+#[derive(Clone, Copy)]
+struct Before {
+    revocations: Micros,
+    secrets: Micros,
+    keys: Micros,
+}
+
+async fn sweep_tenant(engine: &dyn Accessible, tenant: &str, before: Before) -> Result<()> {
+    let Before { revocations, secrets, keys } = before;
     let mut access = engine.begin_write().await?;
     let mut held = Held::lock(engine, access.as_mut(), tenant).await?;
     let gone = access.rows(DROP_REVOCATIONS, &[tenant.into(), revocations.into()]).await?;
@@ -227,7 +235,9 @@ async fn sweep_tenant(
         }
     }
     let gone_secrets = access.rows(DROP_SECRETS, &[tenant.into(), secrets.into()]).await?;
-    if let Some(mut held) = held.filter(|_| !(gone.is_empty() && gone_secrets.is_empty())) {
+    let some_ended = revoke_ended(access.as_mut(), held.as_mut(), tenant, keys).await?;
+    let changed = some_ended || !(gone.is_empty() && gone_secrets.is_empty());
+    if let Some(mut held) = held.filter(|_| changed) {
         subtract_secrets(&mut held, &gone_secrets)?;
         held.put(access.as_mut()).await?;
     }

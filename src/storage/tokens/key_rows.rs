@@ -130,17 +130,22 @@ impl<T: Accessible> KeyStorage for T {
     }
 }
 
-/// Revokes the keys of a tenant that ended before, so that servers need not hold them for ever. It changes nothing for anybody, so it is no
-/// act.
+/// Revokes the keys of a tenant that ended before, so that servers need not hold them for ever, and takes them out of the sum. Whether
+/// there were any. It changes nothing for anybody, so it is no act.
 ///
 /// # Errors
 /// A database that cannot be written.
-pub async fn revoke_ended(engine: &dyn Accessible, tenant: &str, before: Micros) -> Result<()> {
-    let mut access = engine.begin_write().await?;
-    let held = Held::lock(engine, access.as_mut(), tenant).await?;
+pub async fn revoke_ended(
+    access: &mut dyn Access,
+    held: Option<&mut Held<'_>>,
+    tenant: &str,
+    before: Micros,
+) -> Result<bool> {
     let rows = access.rows(REVOKE_ENDED, &[tenant.into(), before.into()]).await?;
-    subtract(held, access.as_mut(), &rows).await?;
-    access.end().await
+    if let Some(held) = held {
+        take_out(held, &rows)?;
+    }
+    Ok(!rows.is_empty())
 }
 
 /// A row of [`LIST`].
@@ -151,9 +156,15 @@ fn listed(row: &SqlRow) -> Result<Key> {
     Ok(Key { shown, ..key(row)? })
 }
 
-/// Takes keys that are gone out of the sum. One that was not signed was never in it.
+/// Takes keys that are gone out of the sum, and stores it.
 async fn subtract(held: Option<Held<'_>>, access: &mut dyn Access, rows: &[SqlRow]) -> Result<()> {
     let Some(mut held) = held.filter(|_| !rows.is_empty()) else { return Ok(()) };
+    take_out(&mut held, rows)?;
+    held.put(access).await
+}
+
+/// Takes keys out of the sum. One that was not signed was never in it.
+fn take_out(held: &mut Held<'_>, rows: &[SqlRow]) -> Result<()> {
     for row in rows {
         let key = key(row)?;
         if key.revoked_at.is_none() && key.has_mac(&held.rights, row.bytes(6)?) {
@@ -161,7 +172,7 @@ async fn subtract(held: Option<Held<'_>>, access: &mut dyn Access, rows: &[SqlRo
             held.rights.sum.subtract(&hash);
         }
     }
-    held.put(access).await
+    Ok(())
 }
 
 /// Erases some keys of a subject.
