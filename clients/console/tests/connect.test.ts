@@ -1,4 +1,4 @@
-/** What the page that connects an agent shows and writes. */
+/** The page that connects an agent shows code without a key, and writes and deletes its example. */
 
 import { type Client, NoSuchFileError } from "threadkeep";
 import { expect, it } from "vitest";

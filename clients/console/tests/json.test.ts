@@ -24,7 +24,7 @@ const PLAIN = { noNullPrototype: true };
 const name = fc.oneof(fc.constantFrom("id", "", "a", "b", "__proto__", "constructor"), text);
 const id = fc.constantFrom(..."abcdefgh");
 
-/** What a state may have: few different leaves too, so that lists repeat themselves. */
+/** Makes values of a state. Some have few different leaves, so that lists repeat themselves. */
 const { stored, message } = fc.letrec<{ stored: unknown; message: unknown }>((tie) => ({
   stored: fc.oneof(
     { maxDepth: 4, depthSize: "small" },

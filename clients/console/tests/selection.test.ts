@@ -11,7 +11,7 @@ import {
 } from "../src/nouns/threads/selection.js";
 
 const threadOf = (threadId: string) => ({ threadId }) as Thread;
-const NONE: Selection = new Map();
+const NONE: Selection = new Set();
 
 it("a thread is selected, and not any more the second time", () => {
   const once = toggled(NONE, threadOf("a"));

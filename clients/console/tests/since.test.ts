@@ -1,4 +1,4 @@
-/** What has become of a snapshot: only what the server tells exactly. */
+/** A comparison of a snapshot with now says only what the server tells exactly. */
 
 import type { Restored, Snapshot, Thread } from "threadkeep";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** What is sent again, when, and what a caller gets when nothing helps: faults put into the connection. */
+/** Faults in the connection: the client sends some requests again, and throws a typed error where nothing helps. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ThreadkeepBackend } from "../src/deepagents/index.js";

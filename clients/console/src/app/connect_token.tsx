@@ -1,14 +1,13 @@
 /** Makes a token for an agent, and shows once the lines that give it to a shell. The code of the page reads it from there. */
 
-import { useRef, useState } from "react";
+import { useState } from "react";
 import type { Token } from "threadkeep";
 import { useApi } from "../api/context.js";
 import { SERVER_URL } from "../api/server.js";
-import { LIFETIMES, mintOptions, problemOf, type TokenDraft } from "../nouns/tokens/draft.js";
-import { Choice } from "../nouns/tokens/grant_fields.js";
-import { SecretDialog } from "../nouns/tokens/secret_dialog.js";
-import { ActionForm, TextField } from "../parts/action_form.js";
-import { Marked } from "../parts/marked.js";
+import { mintOptions, problemOf, type TokenDraft } from "../nouns/tokens/draft.js";
+import { SecretDialog, useShownOnce } from "../nouns/tokens/secret_dialog.js";
+import { LifetimeChoice, SubjectField } from "../nouns/tokens/token_fields.js";
+import { ActionForm } from "../parts/action_form.js";
 import { exportLines } from "./connect_samples.js";
 
 const DEFAULT_SUBJECT = "agent";
@@ -22,9 +21,8 @@ export function ConnectToken({ close }: { close: () => void }) {
     grants: [],
     ttlSeconds: DEFAULT_SECONDS,
   });
-  // The cache of answers never has it.
-  const made = useRef<Token>(undefined);
-  const [shown, setShown] = useState<Token>();
+  const change = (changes: Partial<TokenDraft>) => setDraft({ ...draft, ...changes });
+  const { shown, keep, show } = useShownOnce<Token>();
   if (shown !== undefined) {
     return (
       <SecretDialog
@@ -46,35 +44,17 @@ export function ConnectToken({ close }: { close: () => void }) {
       submit="Make"
       needs={[{ operation: "mint_token" }]}
       isReady={problemOf(draft) === undefined}
-      run={async () => {
-        made.current = await client.tokens.mint(mintOptions(draft));
-      }}
-      onDone={() => {
-        setShown(made.current);
-        made.current = undefined;
-      }}
+      run={async () => keep(await client.tokens.mint(mintOptions(draft)))}
+      onDone={show}
       close={close}
     >
-      {identity.subject === undefined ? (
-        <TextField
-          label="Subject"
-          value={draft.subject}
-          onChange={(subject) => setDraft({ ...draft, subject })}
-          note="For whom the agent works. It may do everything with what this subject has, and owns what it makes."
-          isFirst
-        />
-      ) : (
-        <p>
-          It speaks for <Marked text={identity.subject} />, as this key does.
-        </p>
-      )}
+      <SubjectField
+        draft={draft}
+        onChange={change}
+        note="For whom the agent works. It may do everything with what this subject has, and owns what it makes."
+      />
       <div className="toolbar">
-        <Choice
-          label="It lasts"
-          value={String(draft.ttlSeconds)}
-          options={LIFETIMES.map(([seconds, title]) => [String(seconds), title])}
-          onChange={(seconds) => setDraft({ ...draft, ttlSeconds: Number(seconds) })}
-        />
+        <LifetimeChoice draft={draft} onChange={change} />
       </div>
     </ActionForm>
   );

@@ -9,6 +9,7 @@ import { useLimits } from "../nouns/tenants/queries.js";
 import { Allowed } from "../parts/allowed.js";
 import { ShowAsCode } from "../parts/code.js";
 import { CopyButton, DownloadButton } from "../parts/copy.js";
+import { Fact } from "../parts/facts.js";
 import { Empty, Failure, Loading } from "../parts/states.js";
 import { sizeText, Time } from "../parts/units.js";
 import { engineName, useInfo } from "./info.js";
@@ -81,14 +82,11 @@ function ServerFacts() {
   return (
     <>
       <dl className="facts">
-        <div>
-          <dt>State</dt>
-          <dd>
-            <span role="status">
-              {ready === undefined ? "…" : ready.isReady ? "Ready" : "Not ready"}
-            </span>
-          </dd>
-        </div>
+        <Fact title="State">
+          <span role="status">
+            {ready === undefined ? "…" : ready.isReady ? "Ready" : "Not ready"}
+          </span>
+        </Fact>
         {info.data ? <InfoFacts info={info.data} /> : null}
       </dl>
       {ready?.isReady === false ? <Failure error={ready.error} /> : null}
@@ -100,29 +98,16 @@ function InfoFacts({ info }: { info: ServerInfo }) {
   const { version, engine, startedAt, keyless, features = {} } = info;
   return (
     <>
-      <div>
-        <dt>Version</dt>
-        <dd>{version}</dd>
-      </div>
-      <div>
-        <dt>Database</dt>
-        <dd>{engineName(engine)}</dd>
-      </div>
-      <div>
-        <dt>Started</dt>
-        <dd>
-          <Time at={startedAt} />
-        </dd>
-      </div>
-      <div>
-        <dt>Local programs</dt>
-        <dd>{keyless ? "need no key" : "need a key"}</dd>
-      </div>
+      <Fact title="Version">{version}</Fact>
+      <Fact title="Database">{engineName(engine)}</Fact>
+      <Fact title="Started">
+        <Time at={startedAt} />
+      </Fact>
+      <Fact title="Local programs">{keyless ? "need no key" : "need a key"}</Fact>
       {Object.entries(features).map(([name, value]) => (
-        <div key={name}>
-          <dt>{name.replaceAll("_", " ")}</dt>
-          <dd>{featureText(value)}</dd>
-        </div>
+        <Fact key={name} title={name.replaceAll("_", " ")}>
+          {featureText(value)}
+        </Fact>
       ))}
     </>
   );

@@ -10,6 +10,7 @@ import { useUsage } from "../nouns/tenants/queries.js";
 import { GrantedThreads } from "../nouns/threads/granted_threads.js";
 import { useThreadCount, useThreads } from "../nouns/threads/queries.js";
 import { ThreadRow } from "../nouns/threads/thread_row.js";
+import { Fact } from "../parts/facts.js";
 import { Link } from "../parts/link.js";
 import { Empty, Failure, Loading } from "../parts/states.js";
 import { Size, Time } from "../parts/units.js";
@@ -107,38 +108,29 @@ function UsageOfHome() {
 function UsageTable({ usage: { bytes, threads, items, measuredAt, quota } }: { usage: Usage }) {
   return (
     <dl className="facts">
-      <div>
-        <dt>Stored</dt>
-        <dd>
-          <Size bytes={bytes} />
-          {quota.bytesMax === undefined ? null : (
-            <>
-              {" "}
-              of <Size bytes={quota.bytesMax} />
-            </>
-          )}
-        </dd>
-      </div>
+      <Fact title="Stored">
+        <Size bytes={bytes} />
+        {quota.bytesMax === undefined ? null : (
+          <>
+            {" "}
+            of <Size bytes={quota.bytesMax} />
+          </>
+        )}
+      </Fact>
       <Counted title="Threads" count={threads} max={quota.threadsMax} />
       <Counted title="Items" count={items} max={quota.itemsMax} />
-      <div>
-        <dt>Measured</dt>
-        <dd>
-          <Time at={measuredAt} />
-        </dd>
-      </div>
+      <Fact title="Measured">
+        <Time at={measuredAt} />
+      </Fact>
     </dl>
   );
 }
 
 function Counted({ title, count, max }: { title: string; count: number; max: number | undefined }) {
   return (
-    <div>
-      <dt>{title}</dt>
-      <dd>
-        {count.toLocaleString("en")}
-        {max === undefined ? "" : ` of ${max.toLocaleString("en")}`}
-      </dd>
-    </div>
+    <Fact title={title}>
+      {count.toLocaleString("en")}
+      {max === undefined ? "" : ` of ${max.toLocaleString("en")}`}
+    </Fact>
   );
 }

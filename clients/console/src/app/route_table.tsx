@@ -3,6 +3,7 @@
 import { useId, useState } from "react";
 import { counted } from "../content/json_tree.js";
 import { Empty } from "../parts/states.js";
+import { Table } from "../parts/table.js";
 import {
   type Measured,
   quantileOf,
@@ -12,6 +13,10 @@ import {
 } from "./server_metrics.js";
 
 const SHOWN = 15;
+const HEADS = [
+  ...["Route", "Requests", "A second now"],
+  ...["Half within", "95% within", "99% within", "4xx", "5xx"],
+];
 
 interface Given {
   now: Measured;
@@ -38,32 +43,15 @@ export function RouteTable({ now, before, startedAt }: Given) {
         {upSeconds > 0 ? `${rateText(sumOf(all), upSeconds)} since the start; ` : ""}
         {counted(sumOf(all), "request", "requests")} together.
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled by keys */}
-      <section className="table-wrap" aria-labelledby={title} tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Route</th>
-              <th scope="col">Requests</th>
-              <th scope="col">A second now</th>
-              <th scope="col">Half within</th>
-              <th scope="col">95% within</th>
-              <th scope="col">99% within</th>
-              <th scope="col">4xx</th>
-              <th scope="col">5xx</th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map(([key, counts]) => (
-              <RouteRow
-                key={key}
-                counts={counts}
-                perSecond={perSecond(recent?.get(key), recentSeconds)}
-              />
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table labelledBy={title} heads={HEADS}>
+        {shown.map(([key, counts]) => (
+          <RouteRow
+            key={key}
+            counts={counts}
+            perSecond={perSecond(recent?.get(key), recentSeconds)}
+          />
+        ))}
+      </Table>
       {isWhole || rows.length <= SHOWN ? null : (
         <button type="button" className="button" onClick={() => setIsWhole(true)}>
           Show all {rows.length} routes

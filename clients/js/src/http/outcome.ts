@@ -48,7 +48,7 @@ export function errorOf(outcome: Outcome, url: string): ThreadkeepError {
   return errorOfStatus(status, `HTTP ${status} of ${url} with no problem document (${found})`);
 }
 
-/** Of a call whose time is over. */
+/** Returns the text of the error when the time of a call is over. */
 export function silenceText(url: string): string {
   return `no answer from ${url} in time: it hangs, or is out of reach`;
 }

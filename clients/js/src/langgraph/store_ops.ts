@@ -136,7 +136,7 @@ function search(operation: StoreSearchOperation, settings: StoreSettings): Prepa
   return { ...reading, wants, sizeBytes: reading.sizeBytes + (wants?.sizeBytes ?? 0) };
 }
 
-/** How the query is meant; undefined where nothing was said. */
+/** Returns the mode of a search; undefined where the operation has none. */
 function modeOf(
   { mode, query }: StoreSearchOperation,
   { index }: StoreSettings,

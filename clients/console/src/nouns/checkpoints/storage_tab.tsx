@@ -1,15 +1,17 @@
 /** What a thread takes: as it was sent, as it is stored, and by channel; with its retention rule and its lease. */
 
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useId } from "react";
+import { useId } from "react";
 import type { ChannelStorage, Thread, ThreadStorage } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { counted } from "../../content/json_tree.js";
 import { ActionBar } from "../../parts/action.js";
 import { ActionForm } from "../../parts/action_form.js";
+import { Fact } from "../../parts/facts.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
 import { showToast } from "../../parts/toasts.js";
 import { Size, Time } from "../../parts/units.js";
 import { versionOf } from "../threads/queries.js";
@@ -70,15 +72,6 @@ function Sizes({ storage }: { storage: ThreadStorage }) {
   );
 }
 
-function Fact({ title, children }: { title: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
 function Channels({ channels }: { channels: readonly ChannelStorage[] }) {
   const title = useId();
   if (channels.length === 0) return <p className="note">No channel has a value.</p>;
@@ -88,35 +81,22 @@ function Channels({ channels }: { channels: readonly ChannelStorage[] }) {
       <p className="note">
         As sent. Channels are stored together, so the stored size is told for all of them only.
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table is scrolled by keys */}
-      <section className="table-wrap" aria-labelledby={title} tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Channel</th>
-              <th scope="col">Values</th>
-              <th scope="col">All of them</th>
-              <th scope="col">The newest</th>
-            </tr>
-          </thead>
-          <tbody>
-            {channels.map(({ channel, versions, logicalBytes, newestBytes }) => (
-              <tr key={channel}>
-                <th scope="row">
-                  <Marked text={channel} />
-                </th>
-                <td>{versions.toLocaleString("en")}</td>
-                <td>
-                  <Size bytes={logicalBytes} />
-                </td>
-                <td>
-                  <Size bytes={newestBytes} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <Table labelledBy={title} heads={["Channel", "Values", "All of them", "The newest"]}>
+        {channels.map(({ channel, versions, logicalBytes, newestBytes }) => (
+          <tr key={channel}>
+            <th scope="row">
+              <Marked text={channel} />
+            </th>
+            <td>{versions.toLocaleString("en")}</td>
+            <td>
+              <Size bytes={logicalBytes} />
+            </td>
+            <td>
+              <Size bytes={newestBytes} />
+            </td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }

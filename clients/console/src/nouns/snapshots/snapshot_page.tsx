@@ -8,6 +8,7 @@ import { JsonTree } from "../../content/json_tree_view.js";
 import { ActionBar } from "../../parts/action.js";
 import { CodeTabs, ShowAsCode } from "../../parts/code.js";
 import { CopyButton } from "../../parts/copy.js";
+import { Fact } from "../../parts/facts.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows } from "../../parts/rows.js";
@@ -149,13 +150,10 @@ function Sums({ snapshot }: { snapshot: Snapshot }) {
   return (
     <dl className="facts">
       {sums.map(({ kind, count, holds, sizeBytes }) => (
-        <div key={kind}>
-          <dt>{kind}</dt>
-          <dd>
-            {kind === "Archive" ? "" : `${count.toLocaleString("en")}: `}
-            {holds}, <Size bytes={sizeBytes} />
-          </dd>
-        </div>
+        <Fact key={kind} title={kind}>
+          {kind === "Archive" ? "" : `${count.toLocaleString("en")}: `}
+          {holds}, <Size bytes={sizeBytes} />
+        </Fact>
       ))}
     </dl>
   );

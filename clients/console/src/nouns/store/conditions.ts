@@ -8,9 +8,14 @@ export type Conditions = Pick<SearchItemsOptions, "filter" | "query" | "mode" | 
 
 const MODES = { words: "text", meaning: "vector", hybrid: "hybrid" } as const;
 
+/** Whether `q` of an address is a filter. */
+export function isFilter(mode: StoreMode | undefined): mode is "filter" | undefined {
+  return mode === undefined || mode === "filter";
+}
+
 /** Returns an error where the filter is no object of JSON. */
 export function conditionsOf({ q, mode, filter }: StoreRoute): Conditions | Error {
-  if (mode === undefined || mode === "filter") {
+  if (isFilter(mode)) {
     const text = q ?? filter;
     return text === undefined ? { sort: "updated" } : filterOf(text);
   }

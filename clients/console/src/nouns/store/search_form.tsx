@@ -1,11 +1,11 @@
 /** The form of a search in the store: by filter, by words, by meaning, or by words and meaning together. */
 
-import { type FormEvent, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import { useInfo } from "../../app/info.js";
 import { useShortcut } from "../../app/keyboard.js";
 import { navigate } from "../../app/location.js";
 import { STORE_MODES, type StoreMode, type StoreRoute } from "../../app/route.js";
-import { reasonAgainst } from "./conditions.js";
+import { isFilter, reasonAgainst } from "./conditions.js";
 import { FilterBuilder } from "./filter_builder.js";
 
 const TITLES: Record<StoreMode, string> = {
@@ -21,24 +21,24 @@ const LABELS: Record<StoreMode, string> = {
   hybrid: "Words, and their meaning",
 };
 
+/** Every other address has another form. */
 export function SearchForm({ route }: { route: StoreRoute }) {
   const [mode, setMode] = useState<StoreMode>(route.mode ?? "filter");
-  const isFilter = mode === "filter";
-  const [text, setText] = useState(route.mode === "filter" ? "" : (route.q ?? ""));
-  const [filter, setFilter] = useState(filterIn(route));
+  const isOfFilter = isFilter(mode);
+  const [text, setText] = useState(isFilter(route.mode) ? "" : (route.q ?? ""));
+  const [filter, setFilter] = useState((isFilter(route.mode) ? route.q : route.filter) ?? "");
   const [isBuilding, setIsBuilding] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const { data: info } = useInfo();
   const ids = useId();
   useShortcut("/", () => field.current?.focus());
-  useEffect(() => setFilter(filterIn(route)), [route]);
   const against = reasonAgainst(mode, info);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const { namespace } = route;
     const [q, condition] = [text.trim() || undefined, filter.trim() || undefined];
     navigate(
-      isFilter || q === undefined
+      isOfFilter || q === undefined
         ? { page: "store", namespace, q: condition, mode: condition ? "filter" : undefined }
         : { page: "store", namespace, q, mode, filter: condition },
     );
@@ -61,7 +61,7 @@ export function SearchForm({ route }: { route: StoreRoute }) {
             </option>
           ))}
         </select>
-        {isFilter ? null : (
+        {isOfFilter ? null : (
           <input
             ref={field}
             className="wide-input"
@@ -72,10 +72,10 @@ export function SearchForm({ route }: { route: StoreRoute }) {
           />
         )}
         <input
-          ref={isFilter ? field : undefined}
+          ref={isOfFilter ? field : undefined}
           className="wide-input"
           aria-label={LABELS.filter}
-          placeholder={isFilter ? '{"kind": "note"}' : "and a filter"}
+          placeholder={isOfFilter ? '{"kind": "note"}' : "and a filter"}
           spellCheck={false}
           value={filter}
           onChange={({ target }) => setFilter(target.value)}
@@ -103,8 +103,4 @@ export function SearchForm({ route }: { route: StoreRoute }) {
       {isBuilding ? <FilterBuilder text={filter} onChange={setFilter} /> : null}
     </search>
   );
-}
-
-function filterIn({ q, mode, filter }: StoreRoute): string {
-  return (mode === "filter" || mode === undefined ? q : filter) ?? "";
 }

@@ -5,6 +5,7 @@ import type { Usage } from "threadkeep";
 import { methodText, samplesOf } from "../../api/snippets.js";
 import { Allowed } from "../../parts/allowed.js";
 import { ShowAsCode } from "../../parts/code.js";
+import { Fact } from "../../parts/facts.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { sizeText, Time } from "../../parts/units.js";
 import { useLimits, useUsage } from "./queries.js";
@@ -55,12 +56,9 @@ function UsageView({ usage: { bytes, threads, items, measuredAt, quota } }: { us
       <dl className="facts">
         <Rate title="Requests a second, on each server" rate={quota.requestsPerSecond} />
         <Rate title="of each key and token" rate={quota.requestsPerSecondPerToken} />
-        <div>
-          <dt>Measured</dt>
-          <dd>
-            <Time at={measuredAt} />
-          </dd>
-        </div>
+        <Fact title="Measured">
+          <Time at={measuredAt} />
+        </Fact>
       </dl>
       <p className="note">
         Bytes count before compression and sharing. <code>threadkeep quotas set</code> changes the
@@ -106,12 +104,7 @@ function Bar({ title, used, max, short }: BarGiven) {
 }
 
 function Rate({ title, rate }: { title: string; rate: number | undefined }) {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>{rate === undefined ? "as the server is set up" : exact(rate)}</dd>
-    </div>
-  );
+  return <Fact title={title}>{rate === undefined ? "as the server is set up" : exact(rate)}</Fact>;
 }
 
 function Limits() {

@@ -24,17 +24,15 @@ interface Given {
 }
 
 export function DeleteDialog({ thread, close }: Given) {
-  const { client, identity } = useApi();
+  const { client } = useApi();
   const [{ threadId, generation }] = useState(thread);
   const [typed, setTyped] = useState("");
   const safety = useSafety([thread]);
   const dryRun = useDryRun([threadId], { strategy: "delete" });
   const run = async () => {
-    const snapshotId = safety.isOn
-      ? await secureThreads(client, identity, [threadId], "delete")
-      : undefined;
+    const undo = await safety.secure("delete");
     await client.threads.delete(threadId, { generation });
-    return snapshotId;
+    return undo;
   };
   return (
     <ActionForm
@@ -44,7 +42,7 @@ export function DeleteDialog({ thread, close }: Given) {
       isReady={isTyped(typed, threadId)}
       isDangerous
       run={run}
-      onDone={(snapshotId) => {
+      onDone={(undo) => {
         close();
         navigate({ page: "threads" });
         showToast({
@@ -53,10 +51,7 @@ export function DeleteDialog({ thread, close }: Given) {
               Deleted <Marked text={threadId} />
             </>
           ),
-          undo:
-            snapshotId === undefined
-              ? undefined
-              : () => restoreThreads(client, snapshotId, [threadId]),
+          undo,
         });
       }}
       close={close}
@@ -76,18 +71,15 @@ interface ManyGiven {
 
 /** Deletes several threads with one request. */
 export function DeleteSelected({ threads, close, onDone }: ManyGiven) {
-  const { client, identity } = useApi();
+  const { client } = useApi();
   const [typed, setTyped] = useState("");
   const ids = threads.map(({ threadId }) => threadId);
   const safety = useSafety(threads);
   const dryRun = useDryRun(ids, { strategy: "delete" });
   const what = counted(ids.length, "thread", "threads");
   const run = async () => {
-    const snapshotId = safety.isOn
-      ? await secureThreads(client, identity, ids, "delete")
-      : undefined;
-    const report = await client.checkpoints.prune(ids, { strategy: "delete" });
-    return { snapshotId, report };
+    const undo = await safety.secure("delete");
+    return { undo, report: await client.checkpoints.prune(ids, { strategy: "delete" }) };
   };
   return (
     <ActionForm
@@ -97,14 +89,13 @@ export function DeleteSelected({ threads, close, onDone }: ManyGiven) {
       isReady={dryRun.data !== undefined && isTyped(typed, what)}
       isDangerous
       run={run}
-      onDone={({ snapshotId, report }) => {
+      onDone={({ undo, report }) => {
         close();
         onDone?.();
         const gone = report.threads.filter(({ deleted }) => deleted).length;
         showToast({
           text: `Deleted ${counted(gone, "thread", "threads")}.`,
-          undo:
-            snapshotId === undefined ? undefined : () => restoreThreads(client, snapshotId, ids),
+          undo,
         });
       }}
       close={close}
@@ -138,7 +129,7 @@ function needsOf(threads: readonly Thread[]): Need[] {
 
 /** Prunes one thread, or several with one request. */
 export function PruneDialog({ threads, close, onDone }: ManyGiven) {
-  const { client, identity } = useApi();
+  const { client } = useApi();
   const ids = threads.map(({ threadId }) => threadId);
   const [keep, setKeep] = useState("1");
   const [keepInterrupted, setKeepInterrupted] = useState(true);
@@ -148,10 +139,8 @@ export function PruneDialog({ threads, close, onDone }: ManyGiven) {
   const dryRun = useDryRun(ids, rule, keepLast !== undefined);
   const goes = dryRun.data?.total.checkpoints ?? 0;
   const run = async () => {
-    const snapshotId = safety.isOn
-      ? await secureThreads(client, identity, ids, "prune")
-      : undefined;
-    return { report: await client.checkpoints.prune(ids, rule), snapshotId };
+    const undo = await safety.secure("prune");
+    return { undo, report: await client.checkpoints.prune(ids, rule) };
   };
   return (
     <ActionForm
@@ -161,13 +150,12 @@ export function PruneDialog({ threads, close, onDone }: ManyGiven) {
       isReady={keepLast !== undefined && goes > 0}
       isDangerous
       run={run}
-      onDone={({ report, snapshotId }) => {
+      onDone={({ undo, report }) => {
         close();
         onDone?.();
         showToast({
           text: `Removed ${counted(report.total.checkpoints, "checkpoint", "checkpoints")}.`,
-          undo:
-            snapshotId === undefined ? undefined : () => restoreThreads(client, snapshotId, ids),
+          undo,
         });
       }}
       close={close}
@@ -195,12 +183,19 @@ export function PruneDialog({ threads, close, onDone }: ManyGiven) {
   );
 }
 
-/** Whether a snapshot is taken first, and whether it may be. */
+/** Whether a snapshot is taken first, and whether it may be. `secure` takes it, and returns what undoes. */
 export function useSafety(threads: readonly Thread[]) {
-  const { identity } = useApi();
+  const { client, identity } = useApi();
   const isAllowed = threads.every((one) => maySecure(identity, thingOf(one)));
   const [isWanted, setIsWanted] = useState(true);
-  return { isAllowed, isOn: isAllowed && isWanted, set: setIsWanted };
+  const isOn = isAllowed && isWanted;
+  const secure = async (before: "delete" | "prune") => {
+    if (!isOn) return undefined;
+    const ids = threads.map(({ threadId }) => threadId);
+    const snapshotId = await secureThreads(client, identity, ids, before);
+    return () => restoreThreads(client, snapshotId, ids);
+  };
+  return { isAllowed, isOn, set: setIsWanted, secure };
 }
 
 interface SafetyGiven {

@@ -5,10 +5,11 @@ import type { RetentionPolicy } from "threadkeep";
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { navigate } from "../../app/location.js";
 import type { RetentionRoute } from "../../app/route.js";
-import { ActionBar } from "../../parts/action.js";
+import { ActionBar, useMissing } from "../../parts/action.js";
 import { TextField } from "../../parts/action_form.js";
 import { Allowed } from "../../parts/allowed.js";
 import { ShowAsCode } from "../../parts/code.js";
+import { Fact } from "../../parts/facts.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
@@ -162,26 +163,22 @@ function Sentences({ policy }: { policy: RetentionPolicy }) {
         ) : null}
       </div>
       <dl className="facts">
-        <Fact title="Set" at={createdAt} />
-        <Fact title="Changed" at={updatedAt} />
-        <Fact title="Next round due" at={dueAt} />
+        <Fact title="Set">
+          <Time at={createdAt} />
+        </Fact>
+        <Fact title="Changed">
+          <Time at={updatedAt} />
+        </Fact>
+        <Fact title="Next round due">
+          <Time at={dueAt} />
+        </Fact>
       </dl>
     </>
   );
 }
 
-function Fact({ title, at }: { title: string; at: Date }) {
-  return (
-    <div>
-      <dt>{title}</dt>
-      <dd>
-        <Time at={at} />
-      </dd>
-    </div>
-  );
-}
-
 function OpenThread() {
+  const mayList = useMissing([{ operation: "list_retention_policies" }]) === undefined;
   const [threadId, setThreadId] = useState("");
   const open = (event: FormEvent) => {
     event.preventDefault();
@@ -190,9 +187,7 @@ function OpenThread() {
   return (
     <section>
       <h2>Threads with rules of their own</h2>
-      <Allowed needs={[{ operation: "list_retention_policies" }]}>
-        <ThreadRules />
-      </Allowed>
+      {mayList ? <ThreadRules /> : null}
       <form className="action-form" onSubmit={open}>
         <TextField label="Thread id" value={threadId} onChange={setThreadId} />
         <div className="toolbar">

@@ -104,7 +104,7 @@ export async function putBack(
   else await client.putRetentionPolicy({ ...ruleIn(before), threadId, dryRun: before.dryRun });
 }
 
-export function ruleIn(policy: Rule): Rule {
+export function ruleIn(policy: RetentionPolicy): Rule {
   const { keepLast, olderThanSeconds, expireAfterSeconds, keepInterrupted } = policy;
   return { keepLast, olderThanSeconds, expireAfterSeconds, keepInterrupted };
 }

@@ -13,7 +13,7 @@ import { thingOf } from "./thread_actions.js";
 import { ThreadRow } from "./thread_row.js";
 
 const ROW_PX = 92;
-const NONE: Selection = new Map();
+const NONE: Selection = new Set();
 const Dialogs = lazy(async () => ({
   default: (await import("./thread_dialogs.js")).SelectedDialogs,
 }));

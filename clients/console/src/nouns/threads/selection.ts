@@ -5,25 +5,24 @@ import type { Thread } from "threadkeep";
 /** One snapshot, and one request, may name so many. */
 export const SELECTED_MAX = 1_000;
 
-export type Selection = ReadonlyMap<string, Thread>;
+/** The ids of threads. */
+export type Selection = ReadonlySet<string>;
 
 /** With the thread, or without it where it was selected. One that is one too many is left out. */
-export function toggled(selection: Selection, thread: Thread): Selection {
-  const next = new Map(selection);
-  if (!next.delete(thread.threadId) && next.size < SELECTED_MAX) next.set(thread.threadId, thread);
+export function toggled(selection: Selection, { threadId }: Thread): Selection {
+  const next = new Set(selection);
+  if (!next.delete(threadId) && next.size < SELECTED_MAX) next.add(threadId);
   return next;
 }
 
 /** With all of these, as long as there is room. */
 export function withAll(selection: Selection, threads: readonly Thread[]): Selection {
-  const next = new Map(selection);
-  for (const thread of threads) {
-    if (next.size < SELECTED_MAX || next.has(thread.threadId)) next.set(thread.threadId, thread);
-  }
+  const next = new Set(selection);
+  for (const { threadId } of threads) if (next.size < SELECTED_MAX) next.add(threadId);
   return next;
 }
 
-/** What is selected of the threads that the list has now, as they are there. What is gone is not selected any more. */
+/** Returns the selected threads that the list still has, as it has them. */
 export function present(selection: Selection, threads: readonly Thread[]): Thread[] {
   return threads.filter(({ threadId }) => selection.has(threadId));
 }

@@ -6,7 +6,7 @@ import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
-import { ruleIn, useRules } from "./retention_queries.js";
+import { useRules } from "./retention_queries.js";
 import { sentencesOf } from "./retention_rule.js";
 
 const ROW_PX = 64;
@@ -17,11 +17,12 @@ export function ThreadRules() {
   const loadMore = useLoadMore(query);
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
-  const rules = data.pages.flatMap(({ policies }) =>
-    policies.flatMap(({ threadId, ...policy }) =>
-      threadId === undefined ? [] : [{ threadId, policy }],
-    ),
-  );
+  const rules = data.pages
+    .flatMap((page) => page.policies)
+    // The rule of the tenant is first, and has a place of its own.
+    .flatMap((policy) =>
+      policy.threadId === undefined ? [] : [{ ...policy, threadId: policy.threadId }],
+    );
   if (rules.length === 0) return <p className="note">No thread has a rule of its own.</p>;
   return (
     <>
@@ -30,16 +31,16 @@ export function ThreadRules() {
         rows={rules}
         keyOf={({ threadId }) => threadId}
         heightPx={ROW_PX}
-        render={({ threadId, policy }) => (
+        render={({ threadId, dryRun, updatedAt, ...rule }) => (
           <div className="item-row">
             <Link to={{ page: "retention", thread: threadId }} className="item-key">
               <Marked text={threadId} />
             </Link>
             <div className="thread-facts">
-              {policy.dryRun ? <span className="badge">dry run</span> : null}
-              <span>{sentencesOf(ruleIn(policy)).join(" ")}</span>
+              {dryRun ? <span className="badge">dry run</span> : null}
+              <span>{sentencesOf(rule).join(" ")}</span>
               <span>
-                changed <Time at={policy.updatedAt} />
+                changed <Time at={updatedAt} />
               </span>
             </div>
           </div>

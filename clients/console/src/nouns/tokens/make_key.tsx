@@ -1,28 +1,27 @@
 /** Makes a key. */
 
-import { useId, useRef, useState } from "react";
+import { useState } from "react";
 import { useApi } from "../../api/context.js";
 import { ActionForm, CheckField, TextField } from "../../parts/action_form.js";
-import { SecretDialog } from "./secret_dialog.js";
+import { Choice } from "./grant_fields.js";
+import { SecretDialog, useShownOnce } from "./secret_dialog.js";
 
-const DAY_SECONDS = 86_400;
-/** How long a key may live. */
+/** Days that a key may live; 0 is until it is revoked. */
 const LIVES = [
-  { title: "Until it is revoked" },
-  { title: "30 days", days: 30 },
-  { title: "90 days", days: 90 },
-  { title: "One year", days: 365 },
+  ["0", "Until it is revoked"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["365", "One year"],
 ] as const;
+const DAY_SECONDS = 86_400;
 
 export function MakeKey({ close }: { close: () => void }) {
   const { client } = useApi();
   const [name, setName] = useState("");
   const [subject, setSubject] = useState("");
   const [readOnly, setReadOnly] = useState(false);
-  const [life, setLife] = useState(0);
-  // The cache of answers never has it.
-  const made = useRef<string>(undefined);
-  const [secret, setSecret] = useState<string>();
+  const [days, setDays] = useState<(typeof LIVES)[number][0]>("0");
+  const { shown: secret, keep, show } = useShownOnce<string>();
   if (secret !== undefined) {
     return <SecretDialog title="The new key" what="the key" secret={secret} close={close} />;
   }
@@ -31,9 +30,9 @@ export function MakeKey({ close }: { close: () => void }) {
       name: name.trim() || undefined,
       subject: subject || undefined,
       readOnly: readOnly || undefined,
-      ttlSeconds: ttlOf(life),
+      ttlSeconds: Number(days) * DAY_SECONDS || undefined,
     });
-    made.current = created.key;
+    keep(created.key);
   };
   return (
     <ActionForm
@@ -41,10 +40,7 @@ export function MakeKey({ close }: { close: () => void }) {
       submit="Make"
       needs={[{ operation: "create_key" }]}
       run={run}
-      onDone={() => {
-        setSecret(made.current);
-        made.current = undefined;
-      }}
+      onDone={show}
       close={close}
     >
       <TextField
@@ -60,37 +56,11 @@ export function MakeKey({ close }: { close: () => void }) {
         onChange={setSubject}
         note="Whom the key speaks for. Without one it has the whole tenant."
       />
-      <LifeField chosen={life} onChange={setLife} />
+      <div className="toolbar">
+        <Choice label="Valid" value={days} options={LIVES} onChange={setDays} />
+        <span className="note">Tokens that are made with the key end with it.</span>
+      </div>
       <CheckField label="It only reads" isChecked={readOnly} onChange={setReadOnly} />
     </ActionForm>
-  );
-}
-
-function ttlOf(life: number): number | undefined {
-  const chosen = LIVES[life];
-  return chosen !== undefined && "days" in chosen ? chosen.days * DAY_SECONDS : undefined;
-}
-
-function LifeField({ chosen, onChange }: { chosen: number; onChange: (life: number) => void }) {
-  const id = useId();
-  return (
-    <div className="field">
-      <label htmlFor={id}>Valid</label>
-      <select
-        id={id}
-        value={chosen}
-        aria-describedby={`${id}-note`}
-        onChange={({ target }) => onChange(Number(target.value))}
-      >
-        {LIVES.map(({ title }, at) => (
-          <option key={title} value={at}>
-            {title}
-          </option>
-        ))}
-      </select>
-      <p id={`${id}-note`} className="note">
-        Tokens that are made with the key end with it.
-      </p>
-    </div>
   );
 }

@@ -1,17 +1,16 @@
 /** Builds a token: for whom it speaks, what it may do and how long, with the JSON, a sentence and the code before it is made. */
 
-import { useRef, useState } from "react";
+import { useState } from "react";
 import type { Token } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { addCredential } from "../../api/session.js";
 import { nameOf } from "../../app/credentials.js";
 import { navigate } from "../../app/location.js";
 import { escapeHidden } from "../../content/hidden_characters.js";
-import { ActionForm, TextField } from "../../parts/action_form.js";
+import { ActionForm } from "../../parts/action_form.js";
 import { CodeBlock, CodeTabs } from "../../parts/code.js";
 import { Marked } from "../../parts/marked.js";
 import {
-  LIFETIMES,
   mintBody,
   mintOptions,
   NEW_GRANT,
@@ -21,7 +20,8 @@ import {
 } from "./draft.js";
 import { Choice, GrantFields } from "./grant_fields.js";
 import { mintSamples } from "./samples.js";
-import { SecretDialog } from "./secret_dialog.js";
+import { SecretDialog, useShownOnce } from "./secret_dialog.js";
+import { LifetimeChoice, SubjectField } from "./token_fields.js";
 
 const HAS = [
   ["grants", "what the grants name"],
@@ -37,14 +37,10 @@ export function MakeToken({ close }: { close: () => void }) {
     grants: [NEW_GRANT],
     ttlSeconds: 900,
   });
-  // The cache of answers never has it.
-  const made = useRef<Token>(undefined);
-  const [shown, setShown] = useState<Token>();
+  const { shown, keep, show } = useShownOnce<Token>();
   const problem = problemOf(draft);
   if (shown !== undefined) return <NewToken made={shown} draft={draft} close={close} />;
-  const run = async () => {
-    made.current = await client.tokens.mint(mintOptions(draft));
-  };
+  const run = async () => keep(await client.tokens.mint(mintOptions(draft)));
   return (
     <ActionForm
       title="Make a token"
@@ -52,10 +48,7 @@ export function MakeToken({ close }: { close: () => void }) {
       needs={[{ operation: "mint_token" }]}
       isReady={problem === undefined}
       run={run}
-      onDone={() => {
-        setShown(made.current);
-        made.current = undefined;
-      }}
+      onDone={show}
       close={close}
     >
       <DraftFields draft={draft} onChange={(changes) => setDraft({ ...draft, ...changes })} />
@@ -76,22 +69,13 @@ interface FieldsGiven {
 }
 
 function DraftFields({ draft, onChange }: FieldsGiven) {
-  const { subject } = useApi().identity;
   return (
     <>
-      {subject === undefined ? (
-        <TextField
-          label="Subject"
-          value={draft.subject}
-          onChange={(text) => onChange({ subject: text })}
-          note="For whom it speaks. It may have none."
-          isFirst
-        />
-      ) : (
-        <p>
-          It speaks for <Marked text={subject} />, as this key does.
-        </p>
-      )}
+      <SubjectField
+        draft={draft}
+        onChange={onChange}
+        note="For whom it speaks. It may have none."
+      />
       <div className="toolbar">
         <Choice
           label="It may do"
@@ -99,12 +83,7 @@ function DraftFields({ draft, onChange }: FieldsGiven) {
           options={HAS}
           onChange={(has) => onChange({ has })}
         />
-        <Choice
-          label="It lasts"
-          value={String(draft.ttlSeconds)}
-          options={LIFETIMES.map(([seconds, title]) => [String(seconds), title])}
-          onChange={(seconds) => onChange({ ttlSeconds: Number(seconds) })}
-        />
+        <LifetimeChoice draft={draft} onChange={onChange} />
       </div>
       {draft.has === "grants" ? (
         <GrantFields grants={draft.grants} onChange={(grants) => onChange({ grants })} />

@@ -1,6 +1,6 @@
 /** Shows the text of a new key or token once. Nothing of the page has it when the dialog is closed. */
 
-import type { ReactNode } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import { CodeBlock } from "../../parts/code.js";
 import { Dialog } from "../../parts/dialog.js";
 
@@ -29,4 +29,20 @@ export function SecretDialog({ title, what, secret, close, children }: Given) {
       </div>
     </Dialog>
   );
+}
+
+/** Holds what was made until it is shown. It goes past the cache of answers, which never has it. */
+export function useShownOnce<Made>() {
+  const made = useRef<Made>(undefined);
+  const [shown, setShown] = useState<Made>();
+  return {
+    shown,
+    keep: (one: Made) => {
+      made.current = one;
+    },
+    show: () => {
+      setShown(made.current);
+      made.current = undefined;
+    },
+  };
 }
