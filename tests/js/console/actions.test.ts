@@ -37,7 +37,7 @@ interface Counts {
   sizeBytes?: number;
 }
 
-/** What a dialog says would go, and how many checkpoints would stay where it says so. */
+/** Reads in a dialog how much goes, and how many checkpoints stay where it says so. */
 async function said(dialog: Locator): Promise<Counts & { stay: number; values?: number }> {
   const callout = dialog.locator(".callout").first();
   const text = await callout.innerText();
@@ -53,7 +53,7 @@ async function said(dialog: Locator): Promise<Counts & { stay: number; values?: 
   return { ...counts, values: number(/([\d,]+) value/), sizeBytes };
 }
 
-/** What a thread has, as the server counts it. */
+/** Returns the counts of the server for a thread. */
 async function stored(threadId: string): Promise<Required<Counts>> {
   const found = await client.threads.getStorage(threadId);
   if (!found) throw new Error(`there is no thread ${threadId}`);
@@ -61,7 +61,7 @@ async function stored(threadId: string): Promise<Required<Counts>> {
   return { checkpoints, writes, sizeBytes };
 }
 
-/** What is left of a thread when this goes. */
+/** Returns the counts of a thread without what goes. */
 function without(before: Required<Counts>, gone: Counts): Counts {
   const { checkpoints, writes, sizeBytes } = before;
   const left = {

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, KeyDestroyedError } from "threadkeep";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../support/database.js";
 import { run } from "../support/server.js";
 import { BINARY } from "../support/settings.js";
 import { waitUntil } from "../support/waiting.js";
 import { plan } from "./agents.js";
-import { Database } from "./database.js";
 import { Stage } from "./stage.js";
 
 const TENANT = "acme";

@@ -2,8 +2,8 @@
 
 import type { CDPSession, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { Database } from "../support/database.js";
 import { LIST_ROWS, PATIENCE_MS } from "../support/settings.js";
-import { Database } from "./database.js";
 import { fillLists, NAMESPACES, THREAD } from "./long_lists.js";
 import { Stage } from "./stage.js";
 

@@ -1,8 +1,8 @@
 /** Lists that are too long to be filled by calls: rows are copied in the database. */
 
 import { Client } from "threadkeep";
+import type { Database } from "../support/database.js";
 import { LIST_ROWS } from "../support/settings.js";
-import type { Database } from "./database.js";
 
 export const NAMESPACES = { files: ["ann", "files"], items: ["ann", "items"] };
 export const THREAD = "long";

@@ -166,7 +166,7 @@ it("a token of one thread sees and sets its rule, and not that of the tenant", a
   const sections = page.getByRole("navigation", { name: "Sections" });
   expect(await sections.getByRole("link", { name: "Retention" }).count()).toBe(0);
   await stage.go(page, "#/retention");
-  await page.getByText("This key or token may not see it").first().waitFor();
+  await page.getByText("This key or token may not see it").waitFor();
   await stage.go(page, "#/retention?thread=other");
   await page.getByText("threads:read for other").waitFor();
   await stage.expectQuiet(opened);

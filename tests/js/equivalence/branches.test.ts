@@ -6,7 +6,8 @@
 import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Database } from "../support/database.js";
 import { newSaver } from "../support/savers.js";
 import { ENGINES } from "../support/servers.js";
 import { Driver } from "./driver.js";
@@ -97,12 +98,7 @@ describe("other savers", () => {
   let theirs: PostgresSaver;
 
   beforeAll(async () => {
-    const host = inject("postgresFolder");
-    const admin = new pg.Client({ host, user: "postgres", database: "postgres" });
-    await admin.connect();
-    await admin.query("create database branches");
-    await admin.end();
-    pool = new pg.Pool({ host, user: "postgres", database: "branches" });
+    pool = new pg.Pool((await Database.create("branches")).connection);
     theirs = new PostgresSaver(pool);
     await theirs.setup();
   });

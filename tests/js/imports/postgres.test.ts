@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { Driver, firstDifference } from "../equivalence/driver.js";
 import { SCENARIOS } from "../equivalence/scenarios.js";
 import { question, talker } from "../support/agents.js";
+import { Database } from "../support/database.js";
 import type { Place } from "../support/server.js";
 import { ENGINES } from "../support/servers.js";
 import { BINARY, cleanEnvironment } from "../support/settings.js";
@@ -40,14 +41,9 @@ let store: PostgresStore | undefined;
 let threads: string[];
 
 beforeAll(async () => {
-  const host = inject("postgresFolder");
-  const database = `import_${randomUUID().slice(0, 8)}`;
-  const admin = new pg.Client({ host, user: "postgres", database: "postgres" });
-  await admin.connect();
-  await admin.query(`create database "${database}"`);
-  await admin.end();
-  url = `postgres://postgres@localhost/${database}?host=${host}`;
-  pool = new pg.Pool({ host, user: "postgres", database });
+  const database = await Database.create(`import_${randomUUID().slice(0, 8)}`);
+  url = database.url;
+  pool = new pg.Pool(database.connection);
   theirs = new PostgresSaver(pool);
   await theirs.setup();
   for (const [number, [, scenario]] of SCENARIOS.entries()) {
@@ -60,7 +56,7 @@ beforeAll(async () => {
   for (const turn of TURNS) {
     await agent.invoke(question(turn), { configurable: { thread_id: "agent" } });
   }
-  store = new PostgresStore({ connectionOptions: { host, user: "postgres", database } });
+  store = new PostgresStore({ connectionOptions: database.connection });
   await store.setup();
   await store.put(["users", "ann"], "a", { text: "hello", list: [1, 2.5, null] });
   await store.put(["users", "bob", "notes"], "b", { nested: { deep: true } });
