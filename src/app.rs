@@ -53,6 +53,7 @@ use crate::domain::tenants::audit::{Audit, AuditStorage};
 use crate::domain::tenants::erasure::Erasures;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tenants::refusals::Refusals;
+use crate::domain::tenants::subjects::Subjects;
 use crate::domain::threads::alias_lookup::AliasSweeper;
 use crate::domain::threads::changes::ThreadChanges;
 use crate::domain::threads::retention_policies::Policies;
@@ -98,6 +99,7 @@ pub struct App {
     pub keys: Keys,
     pub key_uses: Arc<KeyUses>,
     pub erasures: Erasures,
+    pub subjects: Subjects,
     pub storage: Arc<dyn Storage>,
     /// Whether writes fail for a reason of the whole database.
     pub writes: Arc<WriteHealth>,
@@ -174,10 +176,7 @@ impl App {
             tokio::spawn(sweep(Arc::clone(&storage), time(), Arc::clone(&writes))),
             tokio::spawn(fold_metrics(metrics.clone())),
         ];
-        if let Some(period) = storage.moves_content_every() {
-            let (storage, clock) = (Arc::clone(&storage), time());
-            background.push(tokio::spawn(move_content(storage, clock, period)));
-        }
+        background.extend(move_content(&storage, &clock));
         let indexer = Arc::new(Notify::new());
         background.extend(index(&storage, &clock, &embedder, &indexer));
         let items = Items::new(
@@ -192,6 +191,7 @@ impl App {
             checkpoints: checkpoints(&storage, &commits, &clock, &quotas),
             threads,
             erasures: Erasures::new(of_noun(), time()),
+            subjects: Subjects::new(of_noun(), time()),
             audit: Audit::new(of_noun()),
             files: Files::new(of_noun(), Arc::clone(&items), MEMORY_BYTES),
             raw_files: RawFiles::new(of_noun(), Arc::clone(&items), time()),
@@ -339,15 +339,18 @@ async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>, writes: Arc<WriteHe
     }
 }
 
-/// Apart from the sweep, because a round may wait for a slow object store.
-async fn move_content(storage: Arc<dyn Storage>, clock: Arc<Clock>, period: Duration) {
-    let mut ticks = every(period);
-    loop {
-        ticks.tick().await;
-        if let Err(error) = storage.move_content(clock.now()).await {
-            tracing::warn!(%error, "moving cold content failed; the next round tries again");
+/// Moves cold content where the storage does. Apart from the sweep, because a round may wait for a slow object store.
+fn move_content(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Option<JoinHandle<()>> {
+    let mut ticks = every(storage.moves_content_every()?);
+    let (storage, clock) = (Arc::clone(storage), Arc::clone(clock));
+    Some(tokio::spawn(async move {
+        loop {
+            ticks.tick().await;
+            if let Err(error) = storage.move_content(clock.now()).await {
+                tracing::warn!(%error, "moving cold content failed; the next round tries again");
+            }
         }
-    }
+    }))
 }
 
 async fn fold_metrics(metrics: Option<PrometheusHandle>) {

@@ -2,6 +2,11 @@
 
 use super::limits::LIMITS;
 
+/// Rows of one kind that a list counts for one of its entries. A count that has reached it says: so many, or more.
+pub const COUNTED_MAX: i64 = 10_000;
+/// Entries of a page whose things are counted.
+pub const COUNTED_ROWS_MAX: usize = 100;
+
 /// Returns how many rows a page has: as many as were asked for, up to `list_rows_max`.
 pub fn page_rows(asked: usize) -> usize {
     asked.min(usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX))

@@ -26,10 +26,8 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router, middleware};
-use serde::Serialize;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
-use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -47,6 +45,7 @@ use crate::domain::tokens::grants::Action::{Append, Read, Write};
 
 pub use self::connections::edge::SECONDS as REQUEST_SECONDS;
 pub use self::health::operators;
+pub(crate) use self::service::Empty;
 pub use self::tokens::handlers::MintedToken;
 
 /// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server. Flags follow it.
@@ -130,6 +129,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Read), routes!(sessions::load)))
         .routes(needs(Sessions(Read), routes!(sessions::streams)))
         .routes(needs(Sessions(Read), routes!(sessions::list)))
+        .routes(needs(Sessions(Read), routes!(sessions::kinds)))
         .routes(needs(Sessions(Write), routes!(sessions::delete)).with(Queued))
         .routes(
             needs(Sessions(Append), routes!(sessions::documents::put))
@@ -249,6 +249,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Read), routes!(inspector::orchestration_by_token)))
         .routes(needs(Tenant(Read), routes!(tenants::usage::get)))
         .routes(needs(Tenant(Read), routes!(tenants::audit::list)))
+        .routes(needs(Tenant(Read), routes!(tenants::subjects::list)))
         .routes(needs(Tenant(Write), routes!(tenants::subjects::delete)))
         .routes(needs(Tenant(Read), routes!(tenants::export::export_file)))
         .routes(needs(Tenant(Write), routes!(tenants::export::import_file)))
@@ -387,10 +388,6 @@ async fn without_agent_server(
     }
     next.run(request).await
 }
-
-/// The answer of writes that have nothing to tell.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Empty {}
 
 /// Declares what a route needs: for the extractor that asks for it, and for the document.
 fn needs(permission: Permission, (schemas, mut paths, router): Routes) -> Routes {

@@ -15,6 +15,10 @@ use crate::domain::label::{label, label_with_colons};
 use crate::domain::limits::{LIMITS, Limits};
 use crate::domain::time::rfc3339;
 
+/// The answer of writes that have nothing to tell.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Empty {}
+
 /// Get the limits
 ///
 /// Sizes are bytes of decoded UTF-8 or of raw data.

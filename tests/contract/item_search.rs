@@ -186,9 +186,14 @@ pub async fn namespaces_are_tuples_for_any_labels(h: Harness) {
                 expected.dedup();
                 assert_eq!(store.namespaces(query.clone()).await, expected, "{query:?} {is_star}");
                 assert!(store.namespaces_as(&other, query.clone()).await.is_empty());
-                let paged = ListNamespaces { limit: 2, offset: 1, ..query };
-                let part: Vec<Vec<String>> = expected.into_iter().skip(1).take(2).collect();
+                let paged = ListNamespaces { limit: 2, offset: 1, ..query.clone() };
+                let part: Vec<Vec<String>> = expected.iter().skip(1).take(2).cloned().collect();
                 assert_eq!(store.namespaces(paged).await, part);
+                // Each namespace has one item.
+                let below = |it: &Vec<String>| all.iter().filter(|one| one.starts_with(it)).count();
+                let counts: Vec<u64> = expected.iter().map(|it| below(it) as u64).collect();
+                let by_cursor = ListNamespaces { limit: 7, ..query };
+                assert_eq!(store.scan_namespaces(by_cursor).await, (expected, counts));
             }
         }
     }
@@ -207,6 +212,8 @@ pub async fn many_namespaces_are_listed_completely(h: Harness) {
     for depth in [None, Some(1)] {
         let page = |offset| ListNamespaces { offset, max_depth: depth, ..all_namespaces() };
         let all = [store.namespaces(page(0)).await, store.namespaces(page(1_000)).await].concat();
+        let (scanned, counts) = store.scan_namespaces(page(0)).await;
+        assert!(scanned == all && counts.iter().all(|it| *it == 1));
         assert_eq!(all.iter().map(|it| it[0].clone()).collect::<Vec<_>>(), names);
     }
 }

@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 
 use threadkeep::domain::caller::Caller;
-use threadkeep::domain::store::item::{Address, ChangeItem, ItemOp, Key, OpResult};
+use threadkeep::domain::store::item::{Address, ChangeItem, ItemOp, Key, NamespacePage, OpResult};
 use threadkeep::domain::{Conflict, Error};
 
 use crate::harness::{Harness, NEVER, caller_of};
@@ -180,7 +180,9 @@ pub async fn a_batch_reads_before_it_writes_and_the_last_put_counts(h: Harness) 
         assert_eq!(store.get(&["n"], "old").await, None);
         if atomic {
             assert_eq!((&results[1], &results[8]), (&OpResult::Got(None), &OpResult::Count(1)));
-            assert_eq!(results[6], OpResult::Namespaces(vec![namespace(&["n"])]));
+            let namespaces = vec![namespace(&["n"])];
+            let only = NamespacePage { namespaces, ..NamespacePage::default() };
+            assert_eq!(results[6], OpResult::Namespaces(only));
             let OpResult::Found(page) = &results[3] else { panic!("{results:?}") };
             assert_eq!(crate::store::keys(&page.items), ["old"]);
         }

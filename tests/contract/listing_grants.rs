@@ -23,7 +23,7 @@ fn by(sort: ThreadSort, ascending: bool, limit: usize) -> ThreadQuery {
 /// Listings in every order, of threads and of checkpoints; all must show the same threads.
 async fn listed(desk: &Desk, caller: &Caller, limit: usize) -> BTreeSet<String> {
     let mut found: Option<BTreeSet<String>> = None;
-    for sort in [ThreadSort::Created, ThreadSort::Updated, ThreadSort::ThreadId] {
+    for sort in [ThreadSort::Created, ThreadSort::Updated, ThreadSort::Size, ThreadSort::ThreadId] {
         let up = desk.listed(caller, &by(sort, true, limit)).await.unwrap();
         let mut down = desk.listed(caller, &by(sort, false, limit)).await.unwrap();
         down.reverse();

@@ -27,6 +27,7 @@ mod connections;
 mod content;
 mod contents;
 mod copying;
+mod counted_lists;
 mod damage;
 mod default_graph;
 mod delta;
@@ -349,6 +350,11 @@ contract! {
         damaged_content_goes_like_the_rest
         packs_of_an_erased_subject_go_at_once
         the_objects_of_acts_forget_an_erased_subject;
+    counted_lists:
+        counts_of_namespaces_are_of_what_lives_and_may_be_read
+        kinds_of_sessions_are_listed_with_what_the_caller_may_read
+        subjects_are_listed_with_what_each_has
+        counts_of_a_list_end;
     tables:
         every_table_of_the_schema_is_listed;
     snapshot_rights:

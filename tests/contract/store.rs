@@ -9,8 +9,8 @@ use threadkeep::domain::json::filter::Filter;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::store::commit::ItemCommit;
 use threadkeep::domain::store::item::{
-    Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ItemSort, Key, ListNamespaces, NewValue,
-    OpResult, Scope, SearchItems, SearchMode, Select,
+    Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ItemSort, Key, ListNamespaces,
+    NamespacePage, NewValue, OpResult, Scope, SearchItems, SearchMode, Select,
 };
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::namespace_settings::NamespaceSettings;
@@ -132,8 +132,29 @@ impl Store {
 
     pub async fn namespaces_as(&self, caller: &Caller, query: ListNamespaces) -> Vec<Vec<String>> {
         match self.run_as(caller, ItemOp::ListNamespaces(query)).await.unwrap() {
-            OpResult::Namespaces(found) => found.iter().map(|it| it.labels().to_vec()).collect(),
+            OpResult::Namespaces(page) => labels(&page.namespaces),
             other => panic!("{other:?}"),
+        }
+    }
+
+    pub async fn namespace_page(&self, caller: &Caller, query: ListNamespaces) -> NamespacePage {
+        match self.run_as(caller, ItemOp::ListNamespaces(query)).await.unwrap() {
+            OpResult::Namespaces(page) => page,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// All pages of a listing, by cursor, with the counts.
+    pub async fn scan_namespaces(&self, query: ListNamespaces) -> (Vec<Vec<String>>, Vec<u64>) {
+        let (mut all, mut counts) = (Vec::new(), Vec::new());
+        let mut query = ListNamespaces { counts: true, ..query };
+        loop {
+            let page = self.namespace_page(&self.caller, query.clone()).await;
+            assert!(page.namespaces.len() <= query.limit);
+            all.extend(labels(&page.namespaces));
+            counts.extend(page.counts.unwrap());
+            let Some(next) = page.next else { return (all, counts) };
+            query.after = Some(next);
         }
     }
 
@@ -187,6 +208,10 @@ pub fn search(prefix: &[&str], filter: &str) -> SearchItems {
         select: Select::Whole,
         refresh_ttl: true,
     }
+}
+
+pub fn labels(namespaces: &[Namespace]) -> Vec<Vec<String>> {
+    namespaces.iter().map(|it| it.labels().to_vec()).collect()
 }
 
 pub fn all_namespaces() -> ListNamespaces {

@@ -63,6 +63,9 @@ pub async fn listings_sort_filter_and_page(h: Harness) {
     assert_eq!(ids(by(ThreadSort::Created, false)).await, ["ä", "a/2", "b", "a/1"]);
     assert_eq!(ids(by(ThreadSort::Created, true)).await, ["a/1", "b", "a/2", "ä"]);
     assert_eq!(ids(by(ThreadSort::Updated, false)).await, ["a/1", "ä", "a/2", "b"]);
+    // The others are of one size.
+    assert_eq!(ids(by(ThreadSort::Size, false)).await, ["a/1", "ä", "b", "a/2"]);
+    assert_eq!(ids(by(ThreadSort::Size, true)).await, ["a/2", "b", "ä", "a/1"]);
     assert_eq!(ids(by(ThreadSort::ThreadId, true)).await, ["a/1", "a/2", "b", "ä"]);
     assert_eq!(ids(by(ThreadSort::ThreadId, false)).await, ["ä", "b", "a/2", "a/1"]);
     let of_graph = ThreadQuery { graph_id: Some("g1".into()), ..by(ThreadSort::ThreadId, true) };

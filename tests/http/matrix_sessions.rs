@@ -35,6 +35,7 @@ pub const ROWS: &[Row] = &[
         |_, _| body(json!({"kind": "kind"})),
         answers([OK, OK, DENIED, DENIED, DENIED]),
     ),
+    row("list_session_kinds", |_, _| body(json!({})), answers([OK, OK, DENIED, DENIED, DENIED])),
     row("delete_session", |thread, _| session(thread, json!({})), REMOVE),
     row(
         "put_document",

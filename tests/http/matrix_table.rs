@@ -236,6 +236,7 @@ const ROWS: &[Row] = &[
     row("get_metrics", |_, _| query(""), ADMINISTER),
     row("get_usage", |_, _| query(""), ADMINISTER),
     row("list_audit_events", |_, _| query(""), ADMINISTER),
+    row("list_subjects", |_, _| query(""), ADMINISTER),
     row("delete_subject", |_, _| query("?subject=ann"), ADMINISTER),
     row("list_keys", |_, _| query(""), ADMINISTER),
     row("create_key", |_, _| body(json!({"name": "another"})), ADMINISTER),

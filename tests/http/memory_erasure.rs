@@ -1,10 +1,14 @@
-//! Erases a subject from the storage in memory, in two slices.
+//! Lists subjects of the storage in memory, and erases one in two slices.
+
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use threadkeep::domain::Result;
 use threadkeep::domain::caller::Caller;
+use threadkeep::domain::clock::Micros;
 use threadkeep::domain::tenants::erasure::ErasureStorage;
 use threadkeep::domain::tenants::erasure::{More, Receipt, Slice, Stage};
+use threadkeep::domain::tenants::subjects::{Subject, SubjectQuery};
 
 use crate::memory::Memory;
 
@@ -30,5 +34,23 @@ impl ErasureStorage for Memory {
             }
         }
         Ok(slice)
+    }
+
+    async fn list_subjects(
+        &self,
+        tenant: &str,
+        query: &SubjectQuery,
+        _: Micros,
+    ) -> Result<Vec<Subject>> {
+        self.called(format!("list subjects of {tenant}: {query:?}"))?;
+        let threads = self.threads.lock().unwrap();
+        let mut found: BTreeMap<&str, Subject> = BTreeMap::new();
+        for owner in threads.iter().filter_map(|it| it.owner.as_deref()) {
+            let subject = Subject { subject: owner.to_owned(), ..Subject::default() };
+            found.entry(owner).or_insert(subject).threads += 1;
+        }
+        let after = query.after.as_deref().unwrap_or_default();
+        let shown = found.into_values().filter(|it| it.subject.as_str() > after);
+        Ok(shown.take(query.limit).collect())
     }
 }

@@ -10,7 +10,8 @@ use threadkeep::domain::json::exact_json;
 use threadkeep::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use threadkeep::domain::store::feed::ChangeKind;
 use threadkeep::domain::store::item::{
-    Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems, SearchMode,
+    Address, ChangeItem, CountedItems, Item, ItemPage, ListNamespaces, Scope, SearchItems,
+    SearchMode,
 };
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::storage::ItemStorage;
@@ -181,6 +182,16 @@ impl ItemStorage for Memory {
             .collect();
         all.dedup();
         Ok(all.into_iter().skip(query.offset).take(query.limit).collect())
+    }
+
+    async fn count_below(
+        &self,
+        _: &str,
+        namespaces: &[Namespace],
+        _: Micros,
+    ) -> Result<Vec<CountedItems>> {
+        self.called("count_below")?;
+        Ok(namespaces.iter().map(|_| CountedItems::default()).collect())
     }
 
     async fn count_items(

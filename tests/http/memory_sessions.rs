@@ -9,7 +9,9 @@ use threadkeep::domain::sessions::ledger::{Batch, Outcome, Part};
 use threadkeep::domain::sessions::loading::{EntriesQuery, Loaded};
 use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::sessions::storage::SessionStorage;
-use threadkeep::domain::sessions::storage::{Described, FindDocuments, ListSessions};
+use threadkeep::domain::sessions::storage::{
+    Described, FindDocuments, ListKinds, ListSessions, SessionKind,
+};
 use threadkeep::domain::sessions::{Content, Document, Session, Stream};
 use threadkeep::domain::store::batch::Idempotency;
 use threadkeep::domain::tokens::grants::Action;
@@ -62,6 +64,10 @@ impl SessionStorage for Memory {
 
     async fn list_sessions(&self, _: &Caller, _: &ListSessions) -> Result<Vec<Session>> {
         self.called("list sessions").map(|()| Vec::new())
+    }
+
+    async fn list_kinds(&self, _: &Caller, query: &ListKinds) -> Result<Vec<SessionKind>> {
+        self.called(format!("list kinds {query:?}")).map(|()| Vec::new())
     }
 
     async fn get_document(&self, _: &Caller, _: &SessionName, _: &str) -> Result<Option<Content>> {

@@ -347,3 +347,34 @@ async fn an_address_of_the_inspector_has_a_token_that_only_reads() {
     assert!(events.contains("/i/{token}/__inspector/sessions"), "{events}");
     assert!(!events.contains("tks_") && !events.contains(&it.key), "{events}");
 }
+
+#[tokio::test]
+async fn kinds_of_sessions_are_listed_in_pages() {
+    let it = World::new().await;
+    let kinds = async |body: Value| it.post("kinds", &body).await.ok().json();
+    assert_eq!(kinds(json!({})).await, json!({"kinds": []}));
+    for (kind, key) in [("claude", "1"), ("claude", "2"), ("agentrail", "1")] {
+        it.post("create", &json!({"kind": kind, "key": [key]})).await.ok();
+    }
+    let all = kinds(json!({})).await;
+    let found = all["kinds"].as_array().unwrap();
+    let shown: Vec<_> =
+        found.iter().map(|it| (&it["kind"], &it["sessions"], &it["partial"])).collect();
+    let expected = [("agentrail", 1), ("claude", 2)]
+        .map(|(kind, count)| (json!(kind), json!(count), json!(false)));
+    assert_eq!(shown, expected.iter().map(|it| (&it.0, &it.1, &it.2)).collect::<Vec<_>>());
+    assert!(found.iter().all(|it| it["updated_at_ms"].as_i64().unwrap() > 1_600_000_000_000));
+    let first = kinds(json!({"limit": 1})).await;
+    let rest = kinds(json!({"limit": 1, "cursor": first["next_cursor"]})).await;
+    assert_eq!((&first["kinds"][0], &rest["kinds"][0]), (&found[0], &found[1]));
+    assert_eq!(rest.get("next_cursor"), None);
+    for (body, field) in [
+        (json!({"cursor": "e30"}), "cursor"),
+        (json!({"limit": -1}), "limit"),
+        (json!({"kind": "a"}), "kind"),
+    ] {
+        let answer = it.post("kinds", &body).await;
+        answer.assert_problem(422, "invalid");
+        assert_eq!(answer.field(), field);
+    }
+}

@@ -1,5 +1,7 @@
 //! Tests the store through the router: which requests arrive, which are refused, and their answers, in both media types.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use crate::server::{JSON, MSGPACK, Server};
@@ -186,6 +188,8 @@ async fn what_is_out_of_range_is_named() {
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         body
     };
+    // A cursor of this listing with labels that no namespace has.
+    let forged = URL_SAFE_NO_PAD.encode(json!(["namespaces", ["a.b"]]).to_string());
     for (path, body, field) in [
         ("put", place(json!({"key": long})), "key"),
         ("put", place(json!({"key": 5})), "key"),
@@ -212,6 +216,9 @@ async fn what_is_out_of_range_is_named() {
         ("search", json!({"cursor": "x"}), "cursor"),
         ("search", json!({"prefix": ["a."]}), "namespace"),
         ("namespaces", json!({"max_depth": -1}), "max_depth"),
+        ("namespaces", json!({"cursor": "x"}), "cursor"),
+        ("namespaces", json!({"cursor": forged}), "cursor"),
+        ("namespaces", json!({"counts": 1}), "counts"),
         (
             "namespaces",
             json!({"conditions": [{"match": "infix", "path": []}]}),

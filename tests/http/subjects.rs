@@ -1,4 +1,4 @@
-//! Tests the erasure of a subject: who may, what it answers, and what the server forgets.
+//! Tests the list of subjects and the erasure of one: who may, what they answer, and what the server forgets.
 
 use serde_json::json;
 use threadkeep::domain::threads::details::Details;
@@ -125,4 +125,38 @@ async fn a_storage_that_fails_is_told() {
     let answer = erase(&server, &owner, "?subject=ann").await;
     answer.assert_problem(500, "internal");
     assert!(!String::from_utf8_lossy(&answer.body).contains("SECRET"));
+}
+
+#[tokio::test]
+async fn subjects_are_listed_in_pages_for_the_whole_tenant() {
+    let (server, owner, ann) = server().await;
+    *server.storage.threads.lock().unwrap() =
+        vec![thread("1", "bob"), thread("2", "ann"), thread("3", "bob"), thread("4", "c\u{fc}")];
+    let list = async |query: &str| {
+        let path = format!("/v1/subjects{query}");
+        server.get_with(&path, &[("x-api-key", &owner)]).await
+    };
+    let all = list("").await.ok().json();
+    let subjects = all["subjects"].as_array().unwrap();
+    let ann_has = json!({"subject": "ann", "keys": 0, "threads": 1, "sessions": 0, "snapshots": 0, "items": 0,
+        "size_bytes": 0, "partial": false});
+    assert_eq!((subjects.len(), &subjects[0], all.get("next_cursor")), (3, &ann_has, None));
+    let (mut paged, mut query) = (Vec::new(), "?limit=1".to_owned());
+    loop {
+        let page = list(&query).await.ok().json();
+        paged.extend(page["subjects"].as_array().unwrap().clone());
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        query = format!("?limit=1&cursor={next}");
+    }
+    assert_eq!(&paged, subjects);
+    assert_eq!(list("?limit=0").await.ok().json(), json!({"subjects": []}));
+    for (query, field) in
+        [("?limit=-1", "limit"), ("?limit=x", "limit"), ("?zz=1", "zz"), ("?cursor=e30", "cursor")]
+    {
+        let answer = list(query).await;
+        answer.assert_problem(422, "invalid");
+        assert_eq!(answer.field(), field, "{query}");
+    }
+    let refused = server.get_with("/v1/subjects", &[("x-api-key", &ann)]).await;
+    refused.assert_problem(403, "not_granted");
 }

@@ -235,7 +235,7 @@ impl DriveFiles {
             conditions: vec![MatchCondition::new(MatchKind::Prefix, labels)?],
             max_depth: None,
             limit: THREADS_MAX,
-            offset: 0,
+            ..ListNamespaces::default()
         };
         let within = query.prefix().readable(caller);
         if within.is_empty() {

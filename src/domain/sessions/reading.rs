@@ -4,12 +4,14 @@ use super::ledger::Part;
 use super::loading::{EntriesQuery, Load, Loaded, fitting};
 use super::name::{SessionName, check_kind, check_name, check_prefix};
 use super::service::Sessions;
-use super::storage::{Described, FindDocuments, ListSessions, SessionCursor};
+use super::storage::{
+    Described, FindDocuments, ListKinds, ListSessions, SessionCursor, SessionKind,
+};
 use super::{Content, Document, Session, Stream};
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::error::Result;
 use crate::domain::limits::LIMITS;
-use crate::domain::pages::{cut, page_rows};
+use crate::domain::pages::{COUNTED_ROWS_MAX, cut, page_rows};
 use crate::domain::tokens::grants::Action;
 
 /// A page of a listing.
@@ -17,6 +19,14 @@ use crate::domain::tokens::grants::Action;
 pub struct SessionPage {
     pub sessions: Vec<Session>,
     pub next: Option<SessionCursor>,
+}
+
+/// A page of kinds.
+#[derive(Debug, Default)]
+pub struct KindPage {
+    pub kinds: Vec<SessionKind>,
+    /// Set when there are more.
+    pub next: Option<String>,
 }
 
 impl Sessions {
@@ -116,6 +126,24 @@ impl Sessions {
             |it: &Session| SessionCursor { updated_at: it.updated_at, key: it.name.key_bytes() };
         let next = cut(&mut sessions, limit, position);
         Ok(SessionPage { sessions, next })
+    }
+
+    /// Those of which the caller may read something. A page may be short where there is a next one.
+    ///
+    /// # Errors
+    /// As [`Self::list`]; `Invalid` kinds to begin behind.
+    pub async fn list_kinds(&self, caller: &Caller, mut query: ListKinds) -> Result<KindPage> {
+        caller.require_session_listing(Action::Read)?;
+        let limit = page_rows(query.limit).min(COUNTED_ROWS_MAX);
+        if limit == 0 {
+            return Ok(KindPage::default());
+        }
+        // One more than asked for tells whether there is a next page.
+        query.limit = limit + 1;
+        let mut kinds = self.storage.list_kinds(caller, &query).await?;
+        let next = cut(&mut kinds, limit, |it| it.kind.clone());
+        kinds.retain(|it| it.sessions > 0);
+        Ok(KindPage { kinds, next })
     }
 
     /// # Errors

@@ -35,6 +35,23 @@ pub struct SessionCursor {
     pub key: Vec<u8>,
 }
 
+/// Which kinds of sessions a listing shows, in the order of their names.
+#[derive(Debug, Clone, Default)]
+pub struct ListKinds {
+    pub limit: usize,
+    /// The last one of the page before.
+    pub after: Option<String>,
+}
+
+/// A kind, with what the caller may read of it. A count ends at [`COUNTED_MAX`](crate::domain::pages::COUNTED_MAX).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionKind {
+    pub kind: String,
+    pub sessions: u64,
+    /// Of the sessions that were counted, the newest change. None: there are none.
+    pub updated_at: Option<Micros>,
+}
+
 /// The documents of one name of several sessions.
 #[derive(Debug, Clone)]
 pub struct FindDocuments {
@@ -86,6 +103,9 @@ pub trait SessionStorage: LaneStorage {
     async fn list_streams(&self, caller: &Caller, session: &SessionName) -> Result<Vec<Stream>>;
 
     async fn list_sessions(&self, caller: &Caller, query: &ListSessions) -> Result<Vec<Session>>;
+
+    /// Also kinds of which the caller may read nothing.
+    async fn list_kinds(&self, caller: &Caller, query: &ListKinds) -> Result<Vec<SessionKind>>;
 
     async fn get_document(
         &self,

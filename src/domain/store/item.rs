@@ -181,6 +181,29 @@ pub struct ListNamespaces {
     pub max_depth: Option<usize>,
     pub limit: usize,
     pub offset: usize,
+    /// The last one of the page before.
+    pub after: Option<Namespace>,
+    /// Whether to count the items of each one that is shown.
+    pub counts: bool,
+}
+
+/// A page of namespaces.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamespacePage {
+    pub namespaces: Vec<Namespace>,
+    /// Of each namespace the items in it and below it, at most [`COUNTED_MAX`](crate::domain::pages::COUNTED_MAX). None: nobody asked.
+    pub counts: Option<Vec<u64>>,
+    /// Set when there are more.
+    pub next: Option<Namespace>,
+}
+
+/// Items that were counted, with their bytes and the time of the newest change. A count ends at
+/// [`COUNTED_MAX`](crate::domain::pages::COUNTED_MAX), and the others are of what was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountedItems {
+    pub items: u64,
+    pub size_bytes: u64,
+    pub updated_at: Option<Micros>,
 }
 
 /// Result of one operation of a batch.
@@ -191,7 +214,7 @@ pub enum OpResult {
     Put(i64),
     Deleted,
     Found(ItemPage),
-    Namespaces(Vec<Namespace>),
+    Namespaces(NamespacePage),
     Count(u64),
 }
 

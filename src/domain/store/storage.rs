@@ -5,7 +5,9 @@ use async_trait::async_trait;
 use super::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use super::feed::FeedStorage;
 use super::indexing_storage::IndexingStorage;
-use super::item::{Address, ChangeItem, Item, ItemPage, ListNamespaces, Scope, SearchItems};
+use super::item::{
+    Address, ChangeItem, CountedItems, Item, ItemPage, ListNamespaces, Scope, SearchItems,
+};
 use super::namespace::Namespace;
 use super::namespace_settings::SettingsStorage;
 use super::walk_storage::WalkStorage;
@@ -81,6 +83,14 @@ pub trait ItemStorage:
         query: &ListNamespaces,
         now: Micros,
     ) -> Result<Vec<Namespace>>;
+
+    /// Of each of these ranges the items in it and below it, see [`CountedItems`]. One round trip.
+    async fn count_below(
+        &self,
+        tenant: &str,
+        namespaces: &[Namespace],
+        now: Micros,
+    ) -> Result<Vec<CountedItems>>;
 
     async fn count_items(
         &self,

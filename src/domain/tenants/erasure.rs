@@ -8,8 +8,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::audit::{Act, ActKind, AuditStorage};
+use super::subjects::{Subject, SubjectQuery};
 use crate::domain::caller::Caller;
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
@@ -93,6 +94,14 @@ pub enum More {
 pub trait ErasureStorage: AuditStorage {
     /// Removes some of what a stage of an erasure removes, durably and whole. What it leaves is as right as before.
     async fn erase_slice(&self, caller: &Caller, subject: &str, stage: Stage) -> Result<Slice>;
+
+    /// Owners of keys, threads, sessions and snapshots in the order of their bytes. Two round trips.
+    async fn list_subjects(
+        &self,
+        tenant: &str,
+        query: &SubjectQuery,
+        now: Micros,
+    ) -> Result<Vec<Subject>>;
 }
 
 /// Erasures of subjects.

@@ -1,4 +1,4 @@
-//! Defines tenants with their quotas, rates, use of storage, audit log and erasure.
+//! Defines tenants with their quotas, rates, use of storage, audit log, subjects and erasure.
 
 pub mod audit;
 pub mod erasure;
@@ -7,4 +7,5 @@ pub mod rates;
 pub mod refusals;
 pub mod sql_role;
 pub mod storage_use;
+pub mod subjects;
 pub mod tenant;

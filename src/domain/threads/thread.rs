@@ -40,6 +40,8 @@ pub enum ThreadSort {
     StateUpdated,
     /// By its name.
     Status,
+    /// No index has it: each page reads all that match.
+    Size,
     ThreadId,
 }
 
@@ -198,6 +200,7 @@ impl Thread {
             ThreadSort::Updated => self.updated_at,
             ThreadSort::StateUpdated => self.run.changed_at,
             ThreadSort::Status => self.run.status(query.busy_since).place(),
+            ThreadSort::Size => self.size_bytes,
             ThreadSort::ThreadId => 0,
         };
         ThreadCursor { time, thread_id: self.thread_id.clone() }

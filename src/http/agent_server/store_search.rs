@@ -76,7 +76,7 @@ pub async fn list_namespaces(
         OpResult::Namespaces(found) => {
             reply
                 .with(&AgentServerNamespaces {
-                    namespaces: found.iter().map(|it| it.labels().to_vec()).collect(),
+                    namespaces: found.namespaces.iter().map(|it| it.labels().to_vec()).collect(),
                 })
                 .await
         }
@@ -192,6 +192,7 @@ impl Input for ListNamespaces {
             max_depth: wire.max_depth.map(depth).transpose()?,
             limit: limit(wire.limit.unwrap_or(NAMESPACES))?,
             offset: offset(wire.offset)?,
+            ..Self::default()
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Serves `POST /v1/sessions/load`, `…/streams` and `…/list`: reads entries, streams and listings.
+//! Serves `POST /v1/sessions/load`, `…/streams`, `…/list` and `…/kinds`: reads entries, streams and listings.
 
 use std::sync::Arc;
 
@@ -9,9 +9,10 @@ use utoipa::ToSchema;
 use super::milliseconds;
 use super::wire::{session, text, texts};
 use crate::app::App;
+use crate::domain::pages::{COUNTED_MAX, COUNTED_ROWS_MAX};
 use crate::domain::sessions::loading::Load;
 use crate::domain::sessions::name::SessionName;
-use crate::domain::sessions::storage::{ListSessions, SessionCursor};
+use crate::domain::sessions::storage::{ListKinds, ListSessions, SessionCursor, SessionKind};
 use crate::domain::sessions::{Entry, SESSION, Session};
 use crate::domain::{Error, Result};
 use crate::http::request::call::{Answer, Call};
@@ -20,6 +21,7 @@ use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::{ExactOut, Text};
 
 const LIMIT_DEFAULT: u64 = 500;
+const KINDS_CURSOR: &str = "kinds";
 
 /// Load entries
 ///
@@ -89,6 +91,23 @@ pub async fn list(State(app): State<Arc<App>>, call: Call<ListSessions>) -> Answ
         .await
 }
 
+/// List the kinds of sessions
+///
+/// Those of which the caller may read sessions, in the order of their names. A page may be short where there is a `next_cursor`.
+#[utoipa::path(
+    post, path = "/v1/sessions/kinds", operation_id = "list_session_kinds", tag = "sessions",
+    request_body(content = KindsBody, example = json!({})),
+    responses((status = 200, description = "A page", body = KindsPage, example = json!({"kinds": [
+        {"kind": "claude", "sessions": 12, "partial": false, "updated_at_ms": 1_769_860_809_000_i64}]}))),
+)]
+pub async fn kinds(State(app): State<Arc<App>>, call: Call<ListKinds>) -> Answer {
+    let Call { caller, input, reply, .. } = call;
+    let page = app.sessions.list_kinds(&caller, input).await?;
+    let next_cursor = page.next.map(|it| cursor::encode(KINDS_CURSOR, &it));
+    let kinds = page.kinds.into_iter().map(KindOut::from).collect();
+    reply.with(&KindsPage { kinds, next_cursor }).await
+}
+
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = LoadEntries)]
@@ -135,6 +154,17 @@ pub struct ListBody {
     #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
     limit: Option<u64>,
     /// `next_cursor` of the page before, with the same arguments.
+    cursor: Option<Text>,
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ListSessionKinds)]
+pub struct KindsBody {
+    /// At most 100, which is the default.
+    #[serde(default, deserialize_with = "crate::http::request::counts::optional")]
+    limit: Option<u64>,
+    /// `next_cursor` of the page before.
     cursor: Option<Text>,
 }
 
@@ -192,6 +222,26 @@ pub struct SessionsPage {
     next_cursor: Option<String>,
 }
 
+#[derive(Serialize, ToSchema)]
+#[schema(as = SessionKind)]
+pub struct KindOut {
+    kind: String,
+    /// That the caller may read, counted up to 10,000.
+    sessions: u64,
+    /// Whether there may be more than were counted; `updated_at_ms` is of those that were.
+    partial: bool,
+    /// The newest change of one.
+    updated_at_ms: i64,
+}
+
+#[derive(Serialize, ToSchema)]
+#[schema(as = SessionKinds)]
+pub struct KindsPage {
+    kinds: Vec<KindOut>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
 pub struct LoadEntries {
     session: SessionName,
     load: Load,
@@ -215,6 +265,17 @@ impl From<Session> for SessionOut {
             title: session.title,
             created_at_ms: milliseconds(session.created_at),
             updated_at_ms: milliseconds(session.updated_at),
+        }
+    }
+}
+
+impl From<SessionKind> for KindOut {
+    fn from(it: SessionKind) -> Self {
+        Self {
+            partial: it.sessions >= COUNTED_MAX.unsigned_abs(),
+            kind: it.kind,
+            sessions: it.sessions,
+            updated_at_ms: milliseconds(it.updated_at.unwrap_or_default()),
         }
     }
 }
@@ -253,6 +314,19 @@ impl Input for ListSessions {
             user: text(wire.user),
             stream: text(wire.stream),
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            after: wire.cursor.map(after).transpose()?,
+        })
+    }
+}
+
+impl Input for ListKinds {
+    type Wire<'a> = KindsBody;
+
+    fn from_wire(wire: KindsBody, _: &Received) -> Result<Self> {
+        let after = |it: Text| cursor::decode(KINDS_CURSOR, &it.0);
+        let limit = wire.limit.map(|it| usize::try_from(it).unwrap_or(usize::MAX));
+        Ok(Self {
+            limit: limit.unwrap_or(COUNTED_ROWS_MAX),
             after: wire.cursor.map(after).transpose()?,
         })
     }

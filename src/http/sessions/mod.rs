@@ -7,7 +7,7 @@ pub mod text;
 mod wire;
 
 pub use self::compacting::{add, compact};
-pub use self::loading::{list, load, streams};
+pub use self::loading::{kinds, list, load, streams};
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub(crate) use self::compacting::{__path_add, __path_compact};
-pub(crate) use self::loading::{__path_list, __path_load, __path_streams};
+pub(crate) use self::loading::{__path_kinds, __path_list, __path_load, __path_streams};
 use self::wire::{AboutIn, DocumentIn, EntryIn, entries, session, text};
 use super::Empty;
 use super::request::call::{Answer, Call};

@@ -5,12 +5,16 @@ use utoipa::ToSchema;
 
 use super::key::{KeyIn, KeyOut};
 use crate::domain::limits::LIMITS;
-use crate::domain::store::item::{Address, Item, ItemCursor, ItemPage, ItemSort, Key};
+use crate::domain::store::item::{
+    Address, Item, ItemCursor, ItemPage, ItemSort, Key, NamespacePage,
+};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::http::request::cursor;
 use crate::http::request::exact::{Exact, ExactOut};
+
+const NAMESPACES_CURSOR: &str = "namespaces";
 
 #[derive(Serialize, ToSchema)]
 #[schema(as = Item)]
@@ -53,6 +57,19 @@ pub struct PageOut {
     omitted: u64,
 }
 
+#[derive(Serialize, ToSchema)]
+#[schema(as = Namespaces)]
+pub struct NamespacesOut {
+    namespaces: Vec<Vec<String>>,
+    /// Of each of them how many items are in it and below it that the caller may read. 10,000: so many, or more. Absent where nobody
+    /// asked for `counts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Vec<u64>>,
+    /// Send it with the same arguments for the next page; absent at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_zero(count: &u64) -> bool {
     *count == 0
@@ -89,6 +106,17 @@ impl PageOut {
     }
 }
 
+impl From<NamespacePage> for NamespacesOut {
+    fn from(page: NamespacePage) -> Self {
+        let labels = |it: &Namespace| it.labels().to_vec();
+        Self {
+            namespaces: page.namespaces.iter().map(labels).collect(),
+            counts: page.counts,
+            next_cursor: page.next.map(|it| cursor::encode(NAMESPACES_CURSOR, &it.labels())),
+        }
+    }
+}
+
 fn cursor_kind(sort: ItemSort) -> &'static str {
     match sort {
         ItemSort::Created => "items:created",
@@ -109,4 +137,12 @@ pub fn position(sort: ItemSort, text: &str) -> Result<ItemCursor> {
         return Err(Error::out_of_range("cursor", detail, max));
     }
     Ok(ItemCursor { time, address: Address { namespace: Namespace::new(labels)?, key } })
+}
+
+/// # Errors
+/// 422 for a text that no page of namespaces answered.
+pub fn last_namespace(text: &str) -> Result<Namespace> {
+    let labels = cursor::decode(NAMESPACES_CURSOR, text)?;
+    let refuse = |_| Error::invalid("cursor", "this is not a cursor of this listing");
+    Namespace::new(labels).map_err(refuse)
 }

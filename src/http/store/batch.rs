@@ -6,8 +6,8 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::answers::{ItemOut, PageOut};
-use super::handlers::{CountOut, GotItem, NamespacesOut, VersionOut};
+use super::answers::{ItemOut, NamespacesOut, PageOut};
+use super::handlers::{CountOut, GotItem, VersionOut};
 use super::wire::{CountBody, DeleteBody, GetBody, ListBody, PutBody, SearchBody};
 use crate::app::App;
 use crate::domain::Result;
@@ -131,10 +131,7 @@ impl ResultOut {
             }
             Ok(OpResult::Deleted) => Self::Deleted(Empty {}),
             Ok(OpResult::Found(page)) => Self::Page(PageOut::new(page, sort)),
-            Ok(OpResult::Namespaces(found)) => {
-                let namespaces = found.iter().map(|it| it.labels().to_vec()).collect();
-                Self::Namespaces(NamespacesOut { namespaces })
-            }
+            Ok(OpResult::Namespaces(found)) => Self::Namespaces(NamespacesOut::from(found)),
             Ok(OpResult::Count(count)) => Self::Count(CountOut { count }),
             Err(error) => Self::Failed(FailedOut { error: ErrorOut::new(error.into()) }),
         }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::answers::{ItemOut, PageOut};
+use super::answers::{ItemOut, NamespacesOut, PageOut};
 use super::wire::{CountBody, DeleteBody, GetBody, ListBody, PutBody, SearchBody};
 use crate::app::App;
 use crate::domain::caller::Caller;
@@ -109,7 +109,7 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<One<SEARCH>>) -> Ans
 
 /// List namespaces
 ///
-/// Those that hold items, in the order of their labels.
+/// Those that hold items, in the order of their labels. A page has at most 1,000; follow `next_cursor`.
 #[utoipa::path(
     post, path = "/v1/store/namespaces", operation_id = "list_namespaces", tag = "store",
     request_body(content = ListBody, example = json!({"conditions": [{"match": "prefix", "path": ["ann", "*"]}], "max_depth": 2})),
@@ -118,13 +118,7 @@ pub async fn search(State(app): State<Arc<App>>, call: Call<One<SEARCH>>) -> Ans
 pub async fn list_namespaces(State(app): State<Arc<App>>, call: Call<One<NAMESPACES>>) -> Answer {
     let (result, reply) = run(&app, call).await?;
     match result {
-        OpResult::Namespaces(found) => {
-            reply
-                .with(&NamespacesOut {
-                    namespaces: found.iter().map(|it| it.labels().to_vec()).collect(),
-                })
-                .await
-        }
+        OpResult::Namespaces(found) => reply.with(&NamespacesOut::from(found)).await,
         _ => Err(unexpected()),
     }
 }
@@ -153,12 +147,6 @@ pub struct VersionOut {
 pub struct GotItem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<ItemOut>,
-}
-
-#[derive(Serialize, ToSchema)]
-#[schema(as = Namespaces)]
-pub struct NamespacesOut {
-    pub namespaces: Vec<Vec<String>>,
 }
 
 #[derive(Serialize, ToSchema)]

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::answers::position;
+use super::answers::{last_namespace, position};
 use super::key::KeyIn;
 use super::vectors::{
     IndexIn, MetricIn, ModeIn, Numbers, SearchFields, VectorIn, new_vectors, paths,
@@ -12,6 +12,7 @@ use super::vectors::{
 use crate::domain::json::filter::Filter;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
+use crate::domain::pages::page_rows;
 use crate::domain::store::item::{
     Address, ChangeItem, GetItem, ItemSort, ListNamespaces, MatchCondition, MatchKind, NewValue,
     Scope, SearchItems, SearchMode, Select, ttl_micros,
@@ -143,6 +144,10 @@ pub struct ListBody {
     limit: Option<i64>,
     #[schema(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
+    /// `next_cursor` of the page before, with the same arguments and no offset.
+    cursor: Option<Text>,
+    /// True: the answer has `counts`, and at most 100 come at one time. Default false.
+    counts: Option<bool>,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -269,12 +274,13 @@ impl ListBody {
             usize::try_from(it)
                 .map_err(|_| Error::invalid("max_depth", "max_depth must be 0 or more"))
         };
-        let rows_max = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
         Ok(ListNamespaces {
             conditions: conditions.collect::<Result<_>>()?,
             max_depth: self.max_depth.map(depth).transpose()?,
-            limit: limit(Some(self.limit.unwrap_or(LIST_LIMIT_DEFAULT)))?.min(rows_max),
+            limit: page_rows(limit(Some(self.limit.unwrap_or(LIST_LIMIT_DEFAULT)))?),
             offset: offset(self.offset)?,
+            after: self.cursor.map(|it| last_namespace(&it.0)).transpose()?,
+            counts: self.counts.unwrap_or(false),
         })
     }
 }

@@ -19,6 +19,8 @@ pub enum SortParam {
     StateUpdated,
     /// By its name.
     Status,
+    /// By `size_bytes`: each page reads all threads that match.
+    Size,
     ThreadId,
 }
 
@@ -48,6 +50,7 @@ pub fn sorted(sort: Option<SortParam>, order: Option<OrderParam>) -> (ThreadSort
         Some(SortParam::Updated) => ThreadSort::Updated,
         Some(SortParam::StateUpdated) => ThreadSort::StateUpdated,
         Some(SortParam::Status) => ThreadSort::Status,
+        Some(SortParam::Size) => ThreadSort::Size,
         Some(SortParam::ThreadId) => ThreadSort::ThreadId,
     };
     let ascending = match order {
@@ -69,6 +72,8 @@ pub fn cursor_kind(sort: ThreadSort, ascending: bool) -> &'static str {
         (ThreadSort::StateUpdated, false) => "threads state_updated desc",
         (ThreadSort::Status, true) => "threads status asc",
         (ThreadSort::Status, false) => "threads status desc",
+        (ThreadSort::Size, true) => "threads size asc",
+        (ThreadSort::Size, false) => "threads size desc",
         (ThreadSort::ThreadId, true) => "threads thread_id asc",
         (ThreadSort::ThreadId, false) => "threads thread_id desc",
     }

@@ -11,9 +11,10 @@ use super::sealing::open_title;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
+use crate::domain::pages::COUNTED_MAX;
 use crate::domain::sessions::ledger::Part;
 use crate::domain::sessions::name::{KeyRange, SessionFilter, SessionName};
-use crate::domain::sessions::storage::{Described, ListSessions};
+use crate::domain::sessions::storage::{Described, ListKinds, ListSessions, SessionKind};
 use crate::domain::sessions::{Document, Session, Stream};
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
@@ -178,12 +179,66 @@ pub async fn list<T: SessionEngine>(
     found.iter().map(|row| read(&secret, &query.kind, row)).collect()
 }
 
+/// From each kind to the next, and what the caller may read of it. Kinds of snapshots begin with a colon, which is no kind's; `;` is the
+/// character behind it.
+pub async fn kinds<T: SessionEngine>(
+    engine: &T,
+    caller: &Caller,
+    query: &ListKinds,
+) -> Result<Vec<SessionKind>> {
+    let (readable, mut binds) = readable(caller);
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    let after = query.after.as_deref().unwrap_or_default();
+    binds.extend([SqlValue::from(after), limit.into(), COUNTED_MAX.into()]);
+    let least = |from: &str, condition: &str| {
+        format!(
+            "(select s.kind from sessions s where s.tenant = $3 and s.kind > {from} and {condition}
+              order by s.kind limit 1)"
+        )
+    };
+    let next = |from: &str| {
+        format!("coalesce({}, {})", least(from, "s.kind < ':'"), least(from, "s.kind >= ';'"))
+    };
+    let (first, behind) = (next("$6"), next("k.kind"));
+    let counted = format!(
+        "from (select s.updated_at from sessions s where s.tenant = $3 and s.kind = k.kind and {readable} limit $8) c"
+    );
+    let text = format!(
+        "with recursive k (kind) as (
+            select {first} union all select {behind} from k where k.kind is not null
+         )
+         select k.kind, (select count(*) {counted}), (select max(c.updated_at) {counted})
+         from (select kind from k where kind is not null limit $7) k"
+    );
+    let found = engine.search_rows(&caller.tenant, &engine.dialect().fill(&text), &binds).await?;
+    let kind = |row: &SqlRow| {
+        Ok(SessionKind {
+            kind: row.text(0)?.to_owned(),
+            sessions: row.integer(1)?.unsigned_abs(),
+            updated_at: row.optional_integer(2)?,
+        })
+    };
+    found.iter().map(kind).collect()
+}
+
 /// The condition, with its binds, for sessions in a range that the caller may read.
 pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<SqlValue>) {
+    let (readable, mut binds) = readable(caller);
+    let to = end(range);
+    binds.extend([
+        range.kind.as_str().into(),
+        SqlValue::Bytes(range.from.clone()),
+        SqlValue::Bytes(to),
+    ]);
+    let text = "s.tenant = $3 and s.kind = $6 and s.key >= $7 and s.key < $8";
+    (format!("{text} and {readable}"), binds)
+}
+
+/// The condition, with its binds, for sessions that the caller may read. $3 is the tenant.
+fn readable(caller: &Caller) -> (String, Vec<SqlValue>) {
     let SessionFilter { everything, owner, ranges } =
         SessionFilter::from(caller.reach_sessions(Action::Read));
     let mut granted = Rows::default();
-    let end = |it: &KeyRange| it.to.clone().unwrap_or_else(|| LAST.to_vec());
     for one in &ranges {
         let (from, to) = (granted.bytes(&one.from), granted.bytes(&end(one)));
         granted.push(json!([one.kind, from.0, from.1, to.0, to.1]));
@@ -191,19 +246,21 @@ pub fn within(caller: &Caller, range: &KeyRange) -> (String, Vec<SqlValue>) {
     let mut binds = granted.binds();
     binds.extend([
         SqlValue::from(caller.tenant.as_str()),
-        range.kind.as_str().into(),
-        SqlValue::Bytes(range.from.clone()),
-        SqlValue::Bytes(end(range)),
         i64::from(everything).into(),
         owner.as_deref().unwrap_or_default().into(),
     ]);
     let (from, to) = (bytes(1), bytes(3));
     // Nobody is the empty subject.
     let text = format!(
-        "s.tenant = $3 and s.kind = $4 and s.key >= $5 and s.key < $6 and ($7 = 1 or s.owner = $8 and $8 <> ''
+        "($4 = 1 or s.owner = $5 and $5 <> ''
             or exists (select 1 {{from_each}} where j.value ->> 0 = s.kind and s.key >= {from} and s.key < {to}))"
     );
     (text, binds)
+}
+
+/// The first bytes behind a range.
+fn end(range: &KeyRange) -> Vec<u8> {
+    range.to.clone().unwrap_or_else(|| LAST.to_vec())
 }
 
 /// Checks the session of some rows, which have [`OWNED`] from a column on.

@@ -32,7 +32,9 @@ use crate::domain::sessions::change::{Change, PreparedChange};
 use crate::domain::sessions::ledger::{Batch, Outcome, Part};
 use crate::domain::sessions::loading::{EntriesQuery, Loaded};
 use crate::domain::sessions::name::SessionName;
-use crate::domain::sessions::storage::{Described, FindDocuments, ListSessions, SessionStorage};
+use crate::domain::sessions::storage::{
+    Described, FindDocuments, ListKinds, ListSessions, SessionKind, SessionStorage,
+};
 use crate::domain::sessions::{Content, Document, Session, Stream};
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
@@ -153,6 +155,10 @@ impl<T: SessionEngine + LaneStorage> SessionStorage for T {
 
     async fn list_sessions(&self, caller: &Caller, query: &ListSessions) -> Result<Vec<Session>> {
         listing::list(self, caller, query).await
+    }
+
+    async fn list_kinds(&self, caller: &Caller, query: &ListKinds) -> Result<Vec<SessionKind>> {
+        listing::kinds(self, caller, query).await
     }
 
     async fn get_document(

@@ -12,7 +12,7 @@ pub struct Listing<'a> {
 
 impl<'a> Listing<'a> {
     pub fn new(query: &'a ListNamespaces) -> Self {
-        Self { query, found: Vec::new(), skipped: 0, last: None }
+        Self { query, found: Vec::new(), skipped: 0, last: query.after.clone() }
     }
 
     /// Takes the next namespace. False: nothing more is needed.
@@ -31,6 +31,11 @@ impl<'a> Listing<'a> {
             }
         }
         self.found.len() < self.query.limit
+    }
+
+    /// The namespace behind which this range goes on; None: it begins at its prefix.
+    pub fn after(&self, prefix: &Namespace) -> Option<&'a Namespace> {
+        self.query.after.as_ref().filter(|it| *it >= prefix)
     }
 
     /// Labels after which the rest of a namespace makes no difference; None: it always does.

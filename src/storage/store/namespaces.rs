@@ -48,6 +48,13 @@ pub fn next(namespace: &Namespace) -> Vec<u8> {
     [encode(namespace), vec![1]].concat()
 }
 
+/// The first bytes behind a namespace and behind all that has the same first labels, `depth` of them.
+pub fn behind(namespace: &Namespace, depth: usize) -> Vec<u8> {
+    let is_cut = namespace.labels().len() >= depth;
+    let end = end(&namespace.truncated(depth)).filter(|_| is_cut);
+    end.unwrap_or_else(|| next(namespace))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

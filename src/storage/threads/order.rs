@@ -19,6 +19,7 @@ impl PageOrder<'_> {
             ThreadSort::Created => Some("created_at"),
             ThreadSort::Updated => Some("updated_at"),
             ThreadSort::StateUpdated => Some("run_at"),
+            ThreadSort::Size => Some("size_bytes"),
             ThreadSort::ThreadId => Some("thread_id"),
             ThreadSort::Status => None,
         }

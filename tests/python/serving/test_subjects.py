@@ -1,4 +1,4 @@
-"""Erasing a subject by the real program, over HTTP and beside the server from the command line."""
+"""Listing and erasing subjects by the real program, over HTTP and beside the server from the command line."""
 
 import json
 from collections.abc import Callable
@@ -9,6 +9,7 @@ import pytest
 from threadkeep import Client
 from threadkeep.errors import NotGrantedError, UnauthorizedError
 from threadkeep.langgraph import ThreadkeepSaver
+from threadkeep.sessions import NewEntry
 
 from support.server import Server
 from support.waiting import wait_until
@@ -44,6 +45,16 @@ def test_an_erased_subject_is_gone_and_others_are_not(start_server: Callable[...
     for key, name in [(ann, "ann-1"), (ann, "ann-2"), (bob, "bob-1"), (owner, "nobodys")]:
         remember(server, key, name)
     client = Client(server.url, api_key=owner)
+    client.sessions.append("claude", ["s"], [NewEntry("nobody's")])
+    Client(server.url, api_key=ann).sessions.append("claude", ["ann"], [NewEntry(1)])
+    with pytest.raises(NotGrantedError):
+        Client(server.url, api_key=bob).subjects.list()
+    first = client.subjects.list(limit=1)
+    rest = client.subjects.list(cursor=first.next_cursor)
+    has = [(it.subject, it.keys, it.threads, it.sessions) for it in first.subjects + rest.subjects]
+    assert has == [("ann", 1, 2, 1), ("bob", 1, 1, 0)]
+    assert first.subjects[0].size_bytes > 2 * 900 * len("ann-1 ")
+    assert (rest.next_cursor, rest.subjects[0].partial) == (None, False)
     with pytest.raises(NotGrantedError):
         Client(server.url, api_key=bob).subjects.delete("ann")
     receipt = client.subjects.delete("ann")
@@ -53,6 +64,7 @@ def test_an_erased_subject_is_gone_and_others_are_not(start_server: Callable[...
     left = {it.thread_id for it in client.list_threads().threads}
     assert left == {"bob-1", "nobodys"}
     assert client.get_thread("ann-1") is None
+    assert [it.subject for it in client.subjects.list().subjects] == ["bob"]
     again = client.subjects.delete("ann")
     assert set(vars(again).values()) == {0}
 

@@ -54,6 +54,11 @@ def test_documents_counters_and_compaction(client: Client) -> None:
     assert sessions.create(KIND, KEY, user="ann", title="T") is True
     assert sessions.create(KIND, KEY, user="bob") is False
     (listed,) = sessions.list(KIND, key_prefix=KEY[:1]).sessions
+    kinds = sessions.kinds()
+    mine = next(it for it in kinds.kinds if it.kind == KIND)
+    assert (mine.partial, kinds.next_cursor) == (False, None)
+    assert mine.sessions == len(sessions.list(KIND).sessions)
+    assert mine.updated_at_ms >= listed.updated_at_ms
     assert (tuple(listed.key), listed.user, listed.title) == (KEY, "ann", "T")
     document: Any = {"name": "NOTES.md", "content": "a\0\n", "if_version": 0}
     done = sessions.append(KIND, KEY, [NewEntry(n) for n in range(6)], document=document)

@@ -1731,6 +1731,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/kinds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the kinds of sessions
+         * @description Those of which the caller may read sessions, in the order of their names. A page may be short where there is a `next_cursor`.
+         */
+        post: operations["list_session_kinds"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions/list": {
         parameters: {
             query?: never;
@@ -2107,7 +2127,7 @@ export interface paths {
         put?: never;
         /**
          * List namespaces
-         * @description Those that hold items, in the order of their labels.
+         * @description Those that hold items, in the order of their labels. A page has at most 1,000; follow `next_cursor`.
          */
         post: operations["list_namespaces"];
         delete?: never;
@@ -2247,7 +2267,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * List the subjects
+         * @description The owners of keys, threads, sessions and snapshots, in the order of their bytes. Counts end at 10,000 each. A subject that has only
+         *     items of the store is not in the list.
+         */
+        get: operations["list_subjects"];
         put?: never;
         post?: never;
         /**
@@ -4606,6 +4631,10 @@ export interface components {
         ListNamespaces: {
             /** @description All must hold. */
             conditions?: components["schemas"]["NamespaceCondition"][] | null;
+            /** @description True: the answer has `counts`, and at most 100 come at one time. Default false. */
+            counts?: boolean | null;
+            /** @description `next_cursor` of the page before, with the same arguments and no offset. */
+            cursor?: string | null;
             /**
              * Format: int64
              * @description Default 100; at most 1,000 come at one time.
@@ -4622,6 +4651,15 @@ export interface components {
         ListNamespaceSettings: {
             /** @description Labels that the namespaces begin with. */
             prefix?: string[] | null;
+        };
+        ListSessionKinds: {
+            /** @description `next_cursor` of the page before. */
+            cursor?: string | null;
+            /**
+             * Format: int64
+             * @description At most 100, which is the default.
+             */
+            limit?: number | null;
         };
         ListSessions: {
             /** @description `next_cursor` of the page before, with the same arguments. */
@@ -4771,7 +4809,14 @@ export interface components {
         /** @enum {string} */
         NamespaceMatch: "prefix" | "suffix";
         Namespaces: {
+            /**
+             * @description Of each of them how many items are in it and below it that the caller may read. 10,000: so many, or more. Absent where nobody
+             *     asked for `counts`.
+             */
+            counts?: number[] | null;
             namespaces: string[][];
+            /** @description Send it with the same arguments for the next page; absent at the end. */
+            next_cursor?: string | null;
         };
         NamespaceSetting: {
             /** Format: date-time */
@@ -5451,6 +5496,25 @@ export interface components {
             updated_at_ms: number;
             user?: string | null;
         };
+        SessionKind: {
+            kind: string;
+            /** @description Whether there may be more than were counted; `updated_at_ms` is of those that were. */
+            partial: boolean;
+            /**
+             * Format: int64
+             * @description That the caller may read, counted up to 10,000.
+             */
+            sessions: number;
+            /**
+             * Format: int64
+             * @description The newest change of one.
+             */
+            updated_at_ms: number;
+        };
+        SessionKinds: {
+            kinds: components["schemas"]["SessionKind"][];
+            next_cursor?: string | null;
+        };
         SessionsPage: {
             next_cursor?: string | null;
             sessions: components["schemas"]["Session"][];
@@ -5713,6 +5777,45 @@ export interface components {
         Streams: {
             streams: components["schemas"]["Stream"][];
         };
+        Subject: {
+            /**
+             * Format: int64
+             * @description Of the store, below the subject's label.
+             */
+            items: number;
+            /**
+             * Format: int64
+             * @description That are not revoked.
+             */
+            keys: number;
+            /** @description Whether a count ended at 10,000; sizes and times are of what was counted. */
+            partial: boolean;
+            /** Format: int64 */
+            sessions: number;
+            /**
+             * Format: int64
+             * @description Of threads, sessions and items, before compression and sharing.
+             */
+            size_bytes: number;
+            /**
+             * Format: int64
+             * @description That it took.
+             */
+            snapshots: number;
+            subject: string;
+            /** Format: int64 */
+            threads: number;
+            /**
+             * Format: date-time
+             * @description The newest change of a thread, session or item; absent where it has none.
+             */
+            updated_at?: string | null;
+        };
+        Subjects: {
+            /** @description Send it for the next page; absent at the end. */
+            next_cursor?: string | null;
+            subjects: components["schemas"]["Subject"][];
+        };
         TakeSnapshot: {
             /** @description `archive_id` of an archive that the caller staged. */
             archive?: string | null;
@@ -5821,7 +5924,7 @@ export interface components {
             todos?: components["schemas"]["PreviewTodos"] | null;
         };
         /** @enum {string} */
-        ThreadSort: "created" | "updated" | "state_updated" | "status" | "thread_id";
+        ThreadSort: "created" | "updated" | "state_updated" | "status" | "size" | "thread_id";
         /**
          * @description How a thread stands, by the newest checkpoint of the root graph, its writes and the lease.
          * @enum {string}
@@ -11674,6 +11777,46 @@ export interface operations {
             503: components["responses"]["503.unavailable.deadline_exceeded.overloaded.commit_unknown"];
         };
     };
+    list_session_kinds: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["ListSessionKinds"];
+            };
+        };
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["SessionKinds"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
     list_sessions: {
         parameters: {
             query?: never;
@@ -12729,6 +12872,43 @@ export interface operations {
             503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
         };
     };
+    list_subjects: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description At most 100, which is the default. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["Subjects"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
     delete_subject: {
         parameters: {
             query: {
@@ -12778,7 +12958,7 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Ids that begin with it. */
                 prefix?: string;
-                sort?: "created" | "updated" | "state_updated" | "status" | "thread_id";
+                sort?: "created" | "updated" | "state_updated" | "status" | "size" | "thread_id";
                 user_id?: string;
             };
             header?: never;

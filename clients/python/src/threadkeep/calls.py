@@ -19,7 +19,7 @@ from threadkeep.http.transport import Request
 from threadkeep.records import record
 from threadkeep.tokens import Capabilities, Grants
 
-Sort = Literal["created", "updated", "state_updated", "status", "thread_id"]
+Sort = Literal["created", "updated", "state_updated", "status", "size", "thread_id"]
 Order = Literal["asc", "desc"]
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
 ThreadPart = Literal["preview"]

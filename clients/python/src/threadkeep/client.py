@@ -109,7 +109,7 @@ class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
 
     @property
     def subjects(self) -> Subjects:
-        """Erasure of subjects."""
+        """Lists of subjects, and their erasure."""
         return Subjects(lambda request: self._connection.call(request, is_write=True))
 
     def get_thread(self, thread_id: str) -> Thread | None:

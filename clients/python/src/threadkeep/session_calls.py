@@ -15,6 +15,7 @@ from threadkeep.sessions import (
     Key,
     Log,
     NewEntry,
+    SessionKindPage,
     SessionOrigin,
     SessionPage,
     StoredDocument,
@@ -108,6 +109,13 @@ class Sessions:
             kind, key_prefix=key_prefix, user=user, stream=stream, limit=limit, cursor=cursor
         )
         return finish(self._connection, plan)
+
+    def kinds(self, *, limit: int | None = None, cursor: str | None = None) -> SessionKindPage:
+        """One page of the kinds of sessions that may be read, by name; at most 100.
+
+        Pass `next_cursor` on as `cursor`. A page may be short where there is one.
+        """
+        return finish(self._connection, sessions.kinds(limit, cursor))
 
     def delete(self, kind: str, key: Key, *, stream: str | None = None) -> None:
         """Remove a stream, or without one the session with all it has. No error when absent."""
@@ -258,6 +266,12 @@ class AsyncSessions:
             kind, key_prefix=key_prefix, user=user, stream=stream, limit=limit, cursor=cursor
         )
         return await afinish(self._connection, plan)
+
+    async def kinds(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> SessionKindPage:
+        """See `Sessions.kinds`."""
+        return await afinish(self._connection, sessions.kinds(limit, cursor))
 
     async def delete(self, kind: str, key: Key, *, stream: str | None = None) -> None:
         """See `Sessions.delete`."""

@@ -101,6 +101,27 @@ class SessionPage:
 
 
 @dataclass(frozen=True)
+class SessionKind:
+    """A kind, and how many of its sessions may be read.
+
+    The count ends at 10,000; then `partial` is true. `updated_at_ms` is the newest change of one.
+    """
+
+    kind: str
+    sessions: int
+    partial: bool
+    updated_at_ms: int
+
+
+@dataclass(frozen=True)
+class SessionKindPage:
+    """A page of kinds, by name. `next_cursor` is None on the last one."""
+
+    kinds: list[SessionKind]
+    next_cursor: str | None
+
+
+@dataclass(frozen=True)
 class Stream:
     """A stream of a session."""
 
@@ -272,6 +293,12 @@ def page_all(
         cursor = one.next_cursor
         if cursor is None:
             return found
+
+
+def kinds(limit: int | None, cursor: str | None) -> Plan[SessionKindPage]:
+    """One page of kinds of sessions, by name."""
+    answer = yield Step(calls.post("/v1/sessions/kinds", {"limit": limit, "cursor": cursor}), False)
+    return SessionKindPage(listed(SessionKind, answer, "kinds"), answer.get("next_cursor"))
 
 
 def delete(kind: str, key: Key, stream: str | None) -> Plan[None]:

@@ -17,7 +17,8 @@ use crate::domain::clock::Micros;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
-    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
+    Address, ChangeItem, CountedItems, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+    SearchMode,
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::storage::ItemStorage;
@@ -140,6 +141,15 @@ impl ItemStorage for PostgresStorage {
         now: Micros,
     ) -> Result<Vec<Namespace>> {
         self.clear_pool_on_loss(self.read_namespaces(caller, within, query, now).await)
+    }
+
+    async fn count_below(
+        &self,
+        tenant: &str,
+        namespaces: &[Namespace],
+        now: Micros,
+    ) -> Result<Vec<CountedItems>> {
+        self.clear_pool_on_loss(self.read_counts(tenant, namespaces, now).await)
     }
 
     async fn count_items(
@@ -278,10 +288,8 @@ impl PostgresStorage {
         let found = read_chunks(&mut connection, tenant, &leaves).await?;
         drop(connection);
         let found: Vec<_> = found.into_iter().map(|(_, name, body)| (name, body)).collect();
-        let bytes = found.iter().map(|it| it.1.len()).sum();
-        let size = cpu_pool::size_of(found.len(), bytes);
-        let open = || chunks.add_each((tenant, secret), &found);
-        cpu_pool::run_here(tenant, size, open).await??;
+        let size = cpu_pool::size_of(found.len(), found.iter().map(|it| it.1.len()).sum());
+        cpu_pool::run_here(tenant, size, || chunks.add_each((tenant, secret), &found)).await??;
         Ok(chunks)
     }
 

@@ -1,13 +1,16 @@
-//! Finds namespaces that hold items, by steps through the key: one probe for each, however many items it holds.
+//! Finds namespaces that hold items, by steps through the key: one probe for each, however many items it holds. Counts the items of some.
 
 use sqlx::Row;
+use sqlx::postgres::PgRow;
 
 use super::items::literal;
 use super::search_sql::bounds;
 use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
-use crate::domain::store::item::ListNamespaces;
+use crate::domain::limits::LIMITS;
+use crate::domain::pages::COUNTED_MAX;
+use crate::domain::store::item::{CountedItems, ListNamespaces};
 use crate::domain::store::namespace::Namespace;
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::store::listing::Listing;
@@ -37,7 +40,40 @@ with recursive n (namespace) as (
 select namespace from n where namespace is not null limit $6
 ";
 
+/// $1 tenant, $2 the first and $3 the first ones behind each range, $4 now, $5 rows to count at most.
+const COUNTS: &str = "
+select c.* from unnest(cast($2 as text[]), cast($3 as text[])) with ordinality r (low, high, ord)
+cross join lateral (
+    select count(*) as items, coalesce(sum(i.size_bytes), 0)::bigint as size_bytes, max(i.updated_at) as updated_at
+    from (select i.size_bytes, i.updated_at from items i
+        where i.tenant = $1 and i.namespace >= r.low::text[] and i.namespace < r.high::text[]
+            and (i.expires_at is null or i.expires_at > $4) limit $5) i) c
+order by r.ord";
+
 impl PostgresStorage {
+    pub(in crate::storage) async fn read_counts(
+        &self,
+        tenant: &str,
+        namespaces: &[Namespace],
+        now: Micros,
+    ) -> Result<Vec<CountedItems>> {
+        let (low, high): (Vec<_>, Vec<_>) = namespaces.iter().map(range).unzip();
+        let rows = sqlx::query(COUNTS)
+            .bind(tenant)
+            .bind(low)
+            .bind(high)
+            .bind(now)
+            .bind(COUNTED_MAX)
+            .fetch_all(&mut *self.searches.get(tenant).await?)
+            .await?;
+        let counted = |row: &PgRow| CountedItems {
+            items: row.get::<i64, _>("items").unsigned_abs(),
+            size_bytes: row.get::<i64, _>("size_bytes").unsigned_abs(),
+            updated_at: row.get("updated_at"),
+        };
+        Ok(rows.iter().map(counted).collect())
+    }
+
     /// Round trips: one per range of the caller's and 1,000 namespaces.
     pub(in crate::storage) async fn read_namespaces(
         &self,
@@ -57,6 +93,9 @@ impl PostgresStorage {
         'ranges: for prefix in within {
             let (mut from, to) = bounds(prefix);
             let to = Some(to).filter(|_| !prefix.labels().is_empty());
+            if let Some(after) = listing.after(prefix) {
+                from = behind(after, depth);
+            }
             loop {
                 let rows = sqlx::query(STEPS)
                     .bind(&caller.tenant)
@@ -85,6 +124,16 @@ impl PostgresStorage {
         }
         Ok(listing.finish())
     }
+}
+
+/// As [`bounds`], also for all namespaces: their end is a label that is larger than any legal one.
+fn range(prefix: &Namespace) -> (String, String) {
+    let (from, to) = bounds(prefix);
+    if !prefix.labels().is_empty() {
+        return (from, to);
+    }
+    let characters = usize::try_from(LIMITS.namespace_bytes_max).unwrap_or(usize::MAX) / 4 + 1;
+    (from, literal(&Namespace::stored(vec!["\u{10ffff}".repeat(characters)])))
 }
 
 /// As the statement has it.

@@ -14,7 +14,8 @@ use crate::domain::error::Obstacle;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
-    Address, ChangeItem, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems, SearchMode,
+    Address, ChangeItem, CountedItems, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
+    SearchMode,
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::storage::ItemStorage;
@@ -134,6 +135,15 @@ impl ItemStorage for SqliteStorage {
         now: Micros,
     ) -> Result<Vec<Namespace>> {
         self.read_namespaces(caller, within, query, now).await
+    }
+
+    async fn count_below(
+        &self,
+        tenant: &str,
+        namespaces: &[Namespace],
+        now: Micros,
+    ) -> Result<Vec<CountedItems>> {
+        self.read_counts(tenant, namespaces, now).await
     }
 
     async fn count_items(

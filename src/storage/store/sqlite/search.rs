@@ -9,9 +9,10 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
+use crate::domain::pages::COUNTED_MAX;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{
-    Item, ItemCursor, ItemPage, ItemSort, ListNamespaces, Scope, SearchItems, Select,
+    CountedItems, Item, ItemCursor, ItemPage, ItemSort, ListNamespaces, Scope, SearchItems, Select,
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
@@ -150,6 +151,9 @@ impl SqliteStorage {
         let mut read = self.connections.begin_search(&caller.tenant).await?;
         'ranges: for prefix in within {
             let (mut from, to) = (namespaces::encode(prefix), namespaces::end(prefix));
+            if let Some(after) = listing.after(prefix) {
+                from = namespaces::behind(after, depth);
+            }
             loop {
                 let row = sqlx::query(NEXT)
                     .bind(&caller.tenant)
@@ -164,15 +168,44 @@ impl SqliteStorage {
                 if !listing.take(&namespace) {
                     break 'ranges;
                 }
-                let shown = namespace.truncated(depth);
-                let is_cut = namespace.labels().len() >= depth;
-                from = namespaces::end(&shown)
-                    .filter(|_| is_cut)
-                    .unwrap_or_else(|| namespaces::next(&namespace));
+                from = namespaces::behind(&namespace, depth);
             }
         }
         read.end().await?;
         Ok(listing.finish())
+    }
+}
+
+impl SqliteStorage {
+    pub(in crate::storage) async fn read_counts(
+        &self,
+        tenant: &str,
+        within: &[Namespace],
+        now: Micros,
+    ) -> Result<Vec<CountedItems>> {
+        const COUNTS: &str = "
+            select count(*), coalesce(sum(size_bytes), 0), max(updated_at) from (
+                select size_bytes, updated_at from items where tenant = $1 and namespace >= $2
+                    and ($3 is null or namespace < $3) and (expires_at is null or expires_at > $4) limit $5)";
+        let mut counted = Vec::with_capacity(within.len());
+        let mut read = self.connections.begin_search(tenant).await?;
+        for prefix in within {
+            let row = sqlx::query(COUNTS)
+                .bind(tenant)
+                .bind(namespaces::encode(prefix))
+                .bind(namespaces::end(prefix))
+                .bind(now)
+                .bind(COUNTED_MAX)
+                .fetch_one(&mut *read)
+                .await?;
+            counted.push(CountedItems {
+                items: row.try_get::<i64, _>(0)?.unsigned_abs(),
+                size_bytes: row.try_get::<i64, _>(1)?.unsigned_abs(),
+                updated_at: row.try_get(2)?,
+            });
+        }
+        read.end().await?;
+        Ok(counted)
     }
 }
 

@@ -5,10 +5,11 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use crate::domain::caller::Caller;
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, Micros};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::tenants::erasure::ErasureStorage;
 use crate::domain::tenants::erasure::{More, Receipt, Slice, Stage};
+use crate::domain::tenants::subjects::{Subject, SubjectQuery};
 use crate::domain::{Error, Result};
 use crate::storage::maintenance::postgres::garbage::remove_garbage;
 use crate::storage::postgres::PostgresStorage;
@@ -16,6 +17,7 @@ use crate::storage::postgres::connection::Connection;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
 use crate::storage::tenants::audit_rows::erase_objects;
+use crate::storage::tenants::subject_rows;
 use crate::storage::threads::postgres::removal::begin;
 use crate::storage::tokens::key_rows::erase_keys;
 
@@ -85,6 +87,15 @@ impl ErasureStorage for PostgresStorage {
                 done => return self.clear_pool_on_loss(done),
             }
         }
+    }
+
+    async fn list_subjects(
+        &self,
+        tenant: &str,
+        query: &SubjectQuery,
+        now: Micros,
+    ) -> Result<Vec<Subject>> {
+        subject_rows::list(self, tenant, query, now).await
     }
 }
 

@@ -7,14 +7,16 @@ use sqlx::sqlite::SqliteConnection;
 
 use crate::domain::Result;
 use crate::domain::caller::Caller;
-use crate::domain::clock::Clock;
+use crate::domain::clock::{Clock, Micros};
 use crate::domain::tenants::erasure::ErasureStorage;
 use crate::domain::tenants::erasure::{More, Receipt, Slice, Stage};
+use crate::domain::tenants::subjects::{Subject, SubjectQuery};
 use crate::storage::maintenance::sqlite::garbage::Garbage;
 use crate::storage::sessions::removal;
 use crate::storage::snapshots;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::tenants::audit_rows::erase_objects;
+use crate::storage::tenants::subject_rows;
 use crate::storage::tokens::key_rows::erase_keys;
 
 /// Threads that one transaction cuts off: some milliseconds.
@@ -63,6 +65,15 @@ impl ErasureStorage for SqliteStorage {
             Stage::Traces => self.erase_traces(tenant, subject).await,
             Stage::Content => self.erase_content(tenant, subject).await,
         }
+    }
+
+    async fn list_subjects(
+        &self,
+        tenant: &str,
+        query: &SubjectQuery,
+        now: Micros,
+    ) -> Result<Vec<Subject>> {
+        subject_rows::list(self, tenant, query, now).await
     }
 }
 

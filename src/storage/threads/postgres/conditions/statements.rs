@@ -278,7 +278,7 @@ impl Conditions<'_> {
         match source.order {
             Order::Among(status) => status != Status::Idle,
             Order::By(_) => true,
-            Order::AsAsked => self.query.sort != ThreadSort::ThreadId,
+            Order::AsAsked => !matches!(self.query.sort, ThreadSort::ThreadId | ThreadSort::Size),
         }
     }
 
