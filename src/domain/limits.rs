@@ -215,6 +215,8 @@ pub struct Limits {
     pub session_name_bytes_max: u64,
     /// Entries of one append, and of one load.
     pub session_entries_max: u64,
+    /// Nesting of one entry. Python's decoder gives up at its limit of recursion, 1,000 of a new interpreter.
+    pub session_entry_depth_max: u64,
     /// Entries of one load, in bytes; a larger one comes alone.
     pub session_load_bytes_max: u64,
     /// Entries that are looked at together for a budget of tokens.

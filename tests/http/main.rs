@@ -19,6 +19,7 @@ mod answers;
 mod archives;
 mod arguments;
 mod artifacts;
+mod bad_bodies;
 mod bodies;
 mod changes;
 mod checkpoints;

@@ -23,10 +23,7 @@ pub fn check(field: &str, text: &[u8]) -> Result<()> {
         return Err(Error::TooLarge { field: field.into(), limit: LIMITS.document_bytes_max });
     }
     let (depth, entries) = extent(text);
-    if depth > LIMITS.json_depth_max {
-        let detail = format!("{field} is nested deeper than {}", LIMITS.json_depth_max);
-        return Err(Error::out_of_range(field, detail, LIMITS.json_depth_max));
-    }
+    is_within(field, depth, LIMITS.json_depth_max)?;
     let max = LIMITS.document_entries_max;
     if entries > max {
         let detail =
@@ -36,6 +33,21 @@ pub fn check(field: &str, text: &[u8]) -> Result<()> {
     serde_json::from_slice::<&RawValue>(text)
         .map(|_| ())
         .map_err(|error| Error::invalid(field, format!("{field} is not JSON: {error}")))
+}
+
+/// Checks only the nesting of a text that is JSON.
+///
+/// # Errors
+/// 422 where it is deeper than `max`.
+pub fn check_depth(field: &str, text: &[u8], max: u64) -> Result<()> {
+    is_within(field, extent(text).0, max)
+}
+
+fn is_within(field: &str, depth: u64, max: u64) -> Result<()> {
+    if depth <= max {
+        return Ok(());
+    }
+    Err(Error::out_of_range(field, format!("{field} is nested deeper than {max}"), max))
 }
 
 /// Like [`check`], and the document must be an object.

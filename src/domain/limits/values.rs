@@ -122,6 +122,7 @@ pub const LIMITS: Limits = Limits {
     session_key_bytes_max: 1_024,
     session_name_bytes_max: 512,
     session_entries_max: 10_000,
+    session_entry_depth_max: 500,
     session_load_bytes_max: 16 << 20,
     session_budget_page_rows: 256,
     session_documents_max: 10_000,

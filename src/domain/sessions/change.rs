@@ -6,6 +6,7 @@ use super::name::{SessionName, check_name};
 use crate::domain::checkpoints::prepared::{Chunk, PlannedScope, Sealed};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
+use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
 use crate::domain::scheduling::cpu_pool::size_of;
@@ -272,7 +273,9 @@ fn check_entries(field: &str, entries: &[NewEntry]) -> Result<()> {
         if let Some(id) = &entry.id {
             check_name(&format!("{field}[{at}].id"), id, true)?;
         }
-        check_size(&format!("{field}[{at}].data"), entry)?;
+        let field = format!("{field}[{at}].data");
+        check_size(&field, entry)?;
+        exact_json::check_depth(&field, &entry.text, LIMITS.session_entry_depth_max)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_hex};
 use crate::domain::error::{Error, Result};
 use crate::domain::scheduling::contention::Contention;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::sessions::storage::SessionStorage;
 use crate::domain::store::batch::Idempotency;
 use crate::domain::tenants::quotas::Quotas;
@@ -90,7 +91,7 @@ impl Sessions {
     pub async fn change(&self, asking: &SessionCall<'_>, change: Change) -> Result<Done> {
         let caller = asking.caller;
         caller.require_session(&change.session, change.needs())?;
-        change.check()?;
+        cpu_pool::run_here(&caller.tenant, change.size(), || change.check()).await??;
         let adds = change.about.is_some() || change.steps.iter().any(Step::adds);
         if adds {
             self.quotas.require_bytes(caller)?;
@@ -147,7 +148,7 @@ impl Sessions {
             let next = archive_id(archives_before + 1);
             let id = compact.archive_id.clone().unwrap_or(next);
             let change = compact.filled(archives_before, &id)?;
-            change.check()?;
+            cpu_pool::run_here(&caller.tenant, change.size(), || change.check()).await??;
             self.quotas.require_bytes(caller)?;
             let own = Self::idempotency(caller, asking.idempotency.as_ref(), &change);
             let prepared = self.storage.prepare_session(caller, change, own, asking.deadline);

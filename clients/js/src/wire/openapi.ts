@@ -4307,6 +4307,11 @@ export interface components {
              * @description Entries of one append, and of one load.
              */
             session_entries_max: number;
+            /**
+             * Format: int64
+             * @description Nesting of one entry. Python's decoder gives up at its limit of recursion, 1,000 of a new interpreter.
+             */
+            session_entry_depth_max: number;
             /** Format: int64 */
             session_key_bytes_max: number;
             /**
