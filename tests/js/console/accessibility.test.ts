@@ -1,4 +1,7 @@
-/** Screens of the console by the rules of axe-core, light and dark, narrow and wide; and what a narrow page needs. */
+/**
+ * Screens of the console by the rules of axe-core, light and dark, narrow and wide; and what a narrow page needs. Meanwhile other views are
+ * left alone: an idle page asks nothing for a minute.
+ */
 
 import { Client } from "threadkeep";
 import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
@@ -8,6 +11,7 @@ import { newKey } from "../support/server.js";
 import { open, send } from "./acting.js";
 import { FILE, plan } from "./agents.js";
 import { violations } from "./axe.js";
+import { IdleViews } from "./idle.js";
 import { Stage } from "./stage.js";
 
 const SIZES = [
@@ -55,8 +59,10 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   ["not a page", "#/nowhere", "There is no page at this address"],
 ];
 let stage: Stage;
+let idle: IdleViews;
 
 beforeAll(async () => {
+  idle = await IdleViews.open();
   stage = await Stage.open();
   await plan({ url: stage.server.url }, "trip");
   const store = new ThreadkeepStore({ url: stage.server.url });
@@ -94,7 +100,10 @@ beforeAll(async () => {
 
 afterEach(() => stage.closePages());
 
-afterAll(() => stage.close());
+afterAll(async () => {
+  await stage.close();
+  await idle.close();
+});
 
 describe.each(SIZES)("at $width px", (size) => {
   it.each(SCREENS)("%s", async (name, address, shown) => {
@@ -222,3 +231,6 @@ describe.each(SIZES)("keys and tokens at $width px", (size) => {
     await stage.expectQuiet(opened);
   });
 });
+
+it("views of threads that nobody touched asked nothing for a minute, and then show what changes", () =>
+  idle.expectNothingAsked());
