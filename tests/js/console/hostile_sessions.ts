@@ -80,9 +80,14 @@ async function keepRun(client: Client, texts: readonly string[]): Promise<void> 
 
 /** Loads the stream that is open to its first entry. */
 export async function loadEarlier(page: Page): Promise<void> {
-  const earlier = page.getByRole("button", { name: "Earlier entries" });
-  while ((await earlier.count()) > 0) {
-    await earlier.click();
-    await page.locator("button:disabled", { hasText: "Earlier" }).waitFor({ state: "detached" });
-  }
+  await page.evaluate(async () => {
+    // The button goes with the first entry, perhaps while it is looked at.
+    for (;;) {
+      const buttons = Array.from(document.querySelectorAll("button"));
+      const earlier = buttons.find((it) => it.textContent === "Earlier entries");
+      if (earlier === undefined) return;
+      if (!earlier.disabled) earlier.click();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  });
 }
