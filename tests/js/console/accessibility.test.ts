@@ -137,6 +137,21 @@ it("dialogs, and the focus that returns", async () => {
   expect(await violations(page)).toEqual([]);
 });
 
+it("fields of a filter keep the focus when they change the address", async () => {
+  const { page } = await stage.page("#/threads");
+  const field = page.getByRole("searchbox");
+  const hasFocus = () => field.evaluate((element) => element === document.activeElement);
+  await field.focus();
+  await page.keyboard.type("pla");
+  await expect.poll(() => page.url()).toMatch(/\?q=pla$/);
+  await page.getByText("Plan a trip by boat").waitFor();
+  expect(await hasFocus()).toBe(true);
+  await page.keyboard.type("x");
+  await page.getByText("No thread meets the filter").waitFor();
+  expect(await hasFocus()).toBe(true);
+  expect(await field.inputValue()).toBe("plax");
+});
+
 it.each(SIZES)("forms of a rule at $width px", async (size) => {
   const opened = await stage.page("#/retention?thread=trip", size);
   const { page } = opened;

@@ -83,13 +83,22 @@ export function Shell() {
       </header>
       <Sections route={route} sections={sections} />
       <main ref={main} tabIndex={-1}>
-        <Guard key={addressOf(route)} instead={(error) => <Failure error={error} />}>
+        <Guard
+          key={keyOf(route)}
+          at={addressOf(route)}
+          instead={(error) => <Failure error={error} />}
+        >
           <Page route={route} />
         </Guard>
       </main>
       <Toasts />
     </div>
   );
+}
+
+/** A page begins anew at another address, unless its own controls change the address: these keep the focus. */
+function keyOf(route: Route): string {
+  return route.page === "threads" || route.page === "access" ? route.page : addressOf(route);
 }
 
 function Sections({ route, sections }: { route: Route; sections: typeof SECTIONS }) {

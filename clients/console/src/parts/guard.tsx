@@ -4,14 +4,25 @@ import { Component, type ReactNode } from "react";
 
 interface Given {
   children: ReactNode;
+  /** Where they are: a failure ends with another address. */
+  at?: string;
   /** In place of what failed. */
   instead: (error: unknown) => ReactNode;
 }
 
-export class Guard extends Component<Given, { failed?: { error: unknown } }> {
-  override state: { failed?: { error: unknown } } = {};
+interface Known {
+  at?: string | undefined;
+  failed?: { error: unknown } | undefined;
+}
 
-  static getDerivedStateFromError(error: unknown) {
+export class Guard extends Component<Given, Known> {
+  override state: Known = {};
+
+  static getDerivedStateFromProps({ at }: Given, known: Known): Known | null {
+    return at === known.at ? null : { at, failed: undefined };
+  }
+
+  static getDerivedStateFromError(error: unknown): Known {
     return { failed: { error } };
   }
 
