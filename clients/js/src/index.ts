@@ -112,6 +112,8 @@ export type {
   RetentionReportPage,
   RewoundThread,
   ServerInfo,
+  Subject,
+  SubjectPage,
   Thread,
   ThreadPage,
   ThreadPreview,
@@ -132,6 +134,8 @@ export type {
   SessionAddress,
   SessionDocument,
   SessionEntry,
+  SessionKind,
+  SessionKindPage,
   SessionList,
   SessionPage,
   SessionStream,
@@ -140,6 +144,7 @@ export type {
 export type {
   AppendOptions,
   CompactOptions,
+  ListSessionKindsOptions,
   ListSessionsOptions,
   LoadOptions,
   Repeatable,
@@ -175,6 +180,7 @@ export type {
 } from "./client/store.js";
 export type {
   ItemConditions,
+  ListNamespacesOptions,
   NamespacesOptions,
   PutItemOptions,
   ReadItemOptions,
@@ -194,8 +200,10 @@ export type {
   ItemValue,
   ItemVersion,
   ItemVersionPage,
+  NamespacePage,
   NamespaceSetting,
 } from "./client/store_records.js";
+export type { ListSubjectsOptions, Subjects } from "./client/subjects.js";
 export type {
   CreateThreadOptions,
   DeleteThreadOptions,

@@ -219,6 +219,33 @@ describe.each(ENGINES)("on %s", (engine) => {
     await expect(client.tokens.revoke({ token: "tks_no" })).rejects.toBeInstanceOf(NotFoundError);
   });
 
+  it("subjects are listed with what they have, in pages", async () => {
+    expect(await client.subjects.list()).toEqual({ subjects: [] });
+    const { token } = await client.tokens.mint({ subject: "bob" });
+    const bob = { ...options, apiKey: token };
+    await put(new ThreadkeepSaver(bob), "his", checkpoint("c1"));
+    await new ThreadkeepStore(bob).put(["bob", "memories"], "k", { a: 1 });
+    await new Client(bob).sessions.create({ kind: "mine", key: ["his"] });
+    await put(saver, "nobody's", checkpoint("c1"));
+    await client.keys.create({ subject: "ann:ünï" });
+    const first = await client.subjects.list({ limit: 1 });
+    expect(first.subjects).toEqual([
+      {
+        ...{ subject: "ann:ünï", keys: 1, threads: 0, sessions: 0, snapshots: 0, items: 0 },
+        ...{ sizeBytes: 0, partial: false },
+      },
+    ]);
+    const rest = await client.subjects.list({ cursor: first.nextCursor });
+    expect(rest.nextCursor).toBeUndefined();
+    expect(rest.subjects).toMatchObject([
+      { subject: "bob", keys: 0, threads: 1, sessions: 1, snapshots: 0, items: 1, partial: false },
+    ]);
+    expect(rest.subjects[0]?.sizeBytes).toBeGreaterThan(0);
+    const ageMs = Date.now() - (rest.subjects[0]?.updatedAt?.getTime() ?? 0);
+    expect(Math.abs(ageMs)).toBeLessThan(600_000);
+    await expect(new Client(bob).subjects.list()).rejects.toBeInstanceOf(NotGrantedError);
+  });
+
   it("a subject is erased with all that is its own", async () => {
     const { token } = await client.tokens.mint({ subject: "ann" });
     const ann = { ...options, apiKey: token };

@@ -124,6 +124,28 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await store.namespaces({ limit: 1, offset: 2 })).toEqual([["a", "b", "c"]]);
   });
 
+  it("namespaces come in pages with the counts of what is in them and below", async () => {
+    for (const namespace of [["a"], ["a", "b"], ["a", "b", "c"], ["d", "b"]]) {
+      for (const key of ["one", "two"]) await store.put(namespace, key, {});
+    }
+    const first = await store.listNamespaces({ counts: true, limit: 2 });
+    const [a, b] = [["a"], ["a", "b"]];
+    expect(first).toEqual({ namespaces: [a, b], counts: [6, 4], nextCursor: first.nextCursor });
+    const rest = await store.listNamespaces({ counts: true, cursor: first.nextCursor });
+    const [c, d] = [
+      ["a", "b", "c"],
+      ["d", "b"],
+    ];
+    expect(rest).toEqual({ namespaces: [c, d], counts: [2, 2] });
+    const cut = await store.listNamespaces({ counts: true, maxDepth: 1 });
+    expect(cut).toEqual({ namespaces: [["a"], ["d"]], counts: [6, 2] });
+    expect(await store.listNamespaces({ prefix: ["d"] })).toEqual({ namespaces: [d] });
+    expect(await store.listNamespaces({ counts: true, prefix: ["none"] })).toEqual({
+      namespaces: [],
+      counts: [],
+    });
+  });
+
   it("earlier versions are kept as the setting says, listed and restored", async () => {
     await store.putSetting(["ann"], { history: 3 });
     const versions: number[] = [];

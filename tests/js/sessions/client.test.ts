@@ -1,17 +1,28 @@
 /** Sessions of the native client against the real server: streams, documents, counters, conditions, compactions. */
 
-import { type Client, ConflictError, HeadMovedError, VersionConflictError } from "threadkeep";
+import {
+  Client,
+  ConflictError,
+  HeadMovedError,
+  NotGrantedError,
+  VersionConflictError,
+} from "threadkeep";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ENGINES } from "../support/servers.js";
-import { newClient } from "../support/sessions.js";
+import { newTenant } from "../support/sessions.js";
 
 const AT = { kind: "mine", key: ["a/b", "-c", "\0 ü🦀"] };
 
 describe.each(ENGINES)("on %s", (engine) => {
+  let url: string;
+  let client: Client;
   let sessions: Client["sessions"];
 
   beforeEach(async () => {
-    ({ sessions } = await newClient(engine));
+    const place = await newTenant(engine);
+    ({ url } = place);
+    client = new Client(place);
+    ({ sessions } = client);
   });
 
   it("a session is made once, and keeps its first user and agent", async () => {
@@ -140,6 +151,25 @@ describe.each(ENGINES)("on %s", (engine) => {
     } while (cursor !== undefined);
     expect(found).toHaveLength(6);
     expect(new Set(found).size).toBe(6);
+  });
+
+  it("kinds are listed with how many sessions they have, and only those that may be read", async () => {
+    for (const part of ["1", "2"]) await sessions.create({ kind: "claude", key: [part] });
+    await sessions.create({ kind: "a-kind", key: ["1"] });
+    const first = await client.sessions.kinds({ limit: 1 });
+    expect(first.kinds).toMatchObject([{ kind: "a-kind", sessions: 1, partial: false }]);
+    const ageMs = Date.now() - (first.kinds[0]?.updatedAtMs ?? 0);
+    expect(Math.abs(ageMs)).toBeLessThan(600_000);
+    const rest = await client.sessions.kinds({ cursor: first.nextCursor });
+    expect(rest.kinds).toMatchObject([{ kind: "claude", sessions: 2, partial: false }]);
+    expect(rest.nextCursor).toBeUndefined();
+    const actions = ["read" as const];
+    const tokenOf = async (grant: object) =>
+      (await client.tokens.mint({ grants: { sessions: [{ ...grant, actions }] } })).token;
+    const some = new Client({ url, apiKey: await tokenOf({ prefix: "claude:" }) });
+    expect((await some.sessions.kinds()).kinds.map((it) => it.kind)).toEqual(["claude"]);
+    const one = new Client({ url, apiKey: await tokenOf({ id: "claude:1" }) });
+    await expect(one.sessions.kinds()).rejects.toBeInstanceOf(NotGrantedError);
   });
 
   it("a compaction archives the beginning, and the second of the same finds that it moved", async () => {

@@ -1,6 +1,5 @@
 /** Stores of sessions of the package under test, each as a tenant that nothing has used. */
 
-import { Client } from "threadkeep";
 import { ThreadkeepAgentrailStore } from "threadkeep/agentrail";
 import { ThreadkeepSessionStore, type ThreadkeepSessionStoreOptions } from "threadkeep/claude";
 import { inject } from "vitest";
@@ -22,8 +21,4 @@ export async function newSessionStore(
 
 export async function newAgentrailStore(engine: Engine): Promise<ThreadkeepAgentrailStore> {
   return new ThreadkeepAgentrailStore(await newTenant(engine));
-}
-
-export async function newClient(engine: Engine): Promise<Client> {
-  return new Client(await newTenant(engine));
 }

@@ -18,8 +18,6 @@ import type { PruneOptions, PruneReport } from "./prune.js";
 import {
   type AuditPage,
   auditPage,
-  type ErasureReceipt,
-  erasureReceipt,
   type Identity,
   identity,
   type Lease,
@@ -42,6 +40,7 @@ import {
 import { Sessions } from "./sessions.js";
 import { Snapshots } from "./snapshots.js";
 import { Store } from "./store.js";
+import { Subjects } from "./subjects.js";
 import { type ForkThreadOptions, type ListThreadsOptions, Threads } from "./threads.js";
 import { Tokens } from "./tokens.js";
 import {
@@ -90,6 +89,7 @@ export class Client {
   readonly tokens: Tokens;
   /** List, make and revoke the keys of the own tenant. */
   readonly keys: Keys;
+  /** List the subjects of the tenant with what they have, and erase one. */
   readonly subjects: Subjects;
   /** Files of namespaces. */
   readonly files: Files;
@@ -346,21 +346,4 @@ export class Client {
 function auditQuery({ since, until, act, limit, cursor }: AuditOptions) {
   const [from, to] = [timeText(since, "since"), timeText(until, "until")];
   return { act, limit, cursor, since: from, until: to };
-}
-
-/** `client.subjects`: whom keys and tokens speak for. */
-class Subjects {
-  readonly #calls: Calls;
-
-  constructor(calls: Calls) {
-    this.#calls = calls;
-  }
-
-  /**
-   * Erase a subject: its keys, its threads with everything in them, its items. Needs a key of the whole tenant. Repeat it
-   * after a failure: it removes the rest. Revoke tokens of the subject first.
-   */
-  async delete(subject: string): Promise<ErasureReceipt> {
-    return erasureReceipt(await this.#calls.delete("/v1/subjects", { subject }));
-  }
 }

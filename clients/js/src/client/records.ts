@@ -333,6 +333,29 @@ export const retentionDue = recordOf<Schemas["RetentionDue"]>()("how many polici
   policies: number,
 });
 
+/**
+ * A subject and what it has. Counts of threads, sessions, snapshots and items stop at 10,000 each: `partial` says that one has, and
+ * `sizeBytes` and `updatedAt` are of what was counted. `keys` are those that are not revoked.
+ */
+export type Subject = ReturnType<typeof subject>;
+const subject = recordOf<Schemas["Subject"]>()("a subject", {
+  subject: text,
+  keys: number,
+  threads: number,
+  sessions: number,
+  snapshots: number,
+  items: number,
+  size_bytes: number,
+  updated_at: optionalTime,
+  partial: flag,
+});
+
+export type SubjectPage = ReturnType<typeof subjectPage>;
+export const subjectPage = recordOf<Schemas["Subjects"]>()("a page of subjects", {
+  subjects: list(subject),
+  next_cursor: optionalText,
+});
+
 /** Counts the rows that an erasure removed. `packs` are objects that the server deletes from the object store in the next minutes. */
 export type ErasureReceipt = ReturnType<typeof erasureReceipt>;
 export const erasureReceipt = recordOf<Schemas["ErasureReceipt"]>()("a receipt", {

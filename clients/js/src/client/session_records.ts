@@ -90,6 +90,21 @@ export const sessionList = recordOf<Schemas["SessionsPage"]>()("a page of sessio
   next_cursor: optionalText,
 });
 
+/** A kind of sessions. `sessions` stops at 10,000: `partial` says that it has. `updatedAtMs` is the newest change of those that were counted. */
+export type SessionKind = ReturnType<typeof sessionKind>;
+const sessionKind = recordOf<Schemas["SessionKind"]>()("a kind of sessions", {
+  kind: text,
+  sessions: number,
+  updated_at_ms: number,
+  partial: flag,
+});
+
+export type SessionKindPage = ReturnType<typeof sessionKindPage>;
+export const sessionKindPage = recordOf<Schemas["SessionKinds"]>()("a page of kinds", {
+  kinds: list(sessionKind),
+  next_cursor: optionalText,
+});
+
 /** `size` is in bytes of UTF-8. */
 export type StoredDocument = ReturnType<typeof storedDocument>;
 export const storedDocument = recordOf<Schemas["StoredDocument"]>()("a document", {

@@ -22,11 +22,13 @@ import {
   type SessionAddress,
   type SessionDocument,
   type SessionEntry,
+  type SessionKindPage,
   type SessionList,
   type SessionPage,
   type SessionStream,
   type StoredDocument,
   sessionDocument,
+  sessionKindPage,
   sessionList,
   sessionPage,
   storedDocument,
@@ -73,6 +75,11 @@ export interface ListSessionsOptions extends CallOptions {
   user?: string | undefined;
   /** Only sessions with entries in this stream; `updatedAtMs` is then the stream's. */
   stream?: string | undefined;
+  limit?: number | undefined;
+  cursor?: string | undefined;
+}
+
+export interface ListSessionKindsOptions extends CallOptions {
   limit?: number | undefined;
   cursor?: string | undefined;
 }
@@ -180,6 +187,16 @@ export class Sessions {
       cursor,
     };
     return sessionList(await this.#calls.with(options).read("/v1/sessions/list", body));
+  }
+
+  /**
+   * One page of the kinds of sessions that the caller may read, with how many they are, in the order of their names. It may have less than
+   * `limit`, and even none, where there is a `nextCursor`.
+   */
+  async kinds(options: ListSessionKindsOptions = {}): Promise<SessionKindPage> {
+    const { limit, cursor } = options;
+    const calls = this.#calls.with(options);
+    return sessionKindPage(await calls.read("/v1/sessions/kinds", { limit, cursor }));
   }
 
   /** One stream ("" is one, too), or without one everything of the session. */

@@ -12,6 +12,7 @@ import {
   countBody,
   type ItemConditions,
   itemName,
+  type ListNamespacesOptions,
   type NamespacesOptions,
   namesOf,
   namespacesBody,
@@ -36,7 +37,9 @@ import {
   itemText,
   itemVersion,
   itemVersionPage,
+  type NamespacePage,
   type NamespaceSetting,
+  namespacePage,
   namespaceSettingPut,
   namespaceSettings,
   namespacesIn,
@@ -177,7 +180,13 @@ export class Store {
     return numberIn(await this.#calls.with(options).read("/v1/store/count", body), "count");
   }
 
-  /** Namespaces that hold items, in the order of their labels. */
+  /** One page of the namespaces that hold items, in the order of their labels; with `counts`, how many items each one holds. */
+  async listNamespaces(options: ListNamespacesOptions = {}): Promise<NamespacePage> {
+    const body = namespacesBody(options);
+    return namespacePage(await this.#calls.with(options).read("/v1/store/namespaces", body));
+  }
+
+  /** The namespaces of `listNamespaces` alone. */
   async namespaces(options: NamespacesOptions = {}): Promise<string[][]> {
     const body = namespacesBody(options);
     return namespacesIn(await this.#calls.with(options).read("/v1/store/namespaces", body));

@@ -78,6 +78,13 @@ export interface NamespacesOptions extends CallOptions {
   offset?: number | undefined;
 }
 
+export interface ListNamespacesOptions extends NamespacesOptions {
+  /** True: with how many items each one holds, and at most 100 come at one time. */
+  counts?: boolean | undefined;
+  /** `nextCursor` of the page before, with the same arguments and no offset. */
+  cursor?: string | undefined;
+}
+
 /** An item's name as it travels. */
 export function itemName(
   namespace: readonly string[],
@@ -153,8 +160,8 @@ export function countBody(prefix: string[], options: ItemConditions): Body<"/v1/
   return { prefix, filter: filterText(options.filter, "filter"), exact: options.exact };
 }
 
-export function namespacesBody(options: NamespacesOptions): Body<"/v1/store/namespaces"> {
-  const { prefix, suffix, maxDepth, limit, offset } = options;
+export function namespacesBody(options: ListNamespacesOptions): Body<"/v1/store/namespaces"> {
+  const { prefix, suffix, maxDepth, limit, offset, counts, cursor } = options;
   const conditions = [
     ...(prefix ? [{ match: "prefix" as const, path: namespaceOf(prefix, "prefix") }] : []),
     ...(suffix ? [{ match: "suffix" as const, path: namespaceOf(suffix, "suffix") }] : []),
@@ -164,6 +171,8 @@ export function namespacesBody(options: NamespacesOptions): Body<"/v1/store/name
     max_depth: optionalWholeNumber(maxDepth, "maxDepth"),
     limit: optionalWholeNumber(limit, "limit"),
     offset: optionalWholeNumber(offset, "offset"),
+    counts,
+    cursor: cursor === undefined ? undefined : wellFormed(cursor, "cursor"),
   };
 }
 

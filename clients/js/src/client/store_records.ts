@@ -132,6 +132,32 @@ export const namespaceSettingPut = recordOf<Schemas["NamespaceSettingPut"]>()("a
   setting: nested(namespaceSetting),
 });
 
+/**
+ * Namespaces in the order of their labels. `counts`: of each one the items in it and below it that the caller may read. A count of 10,000
+ * means so many or more.
+ */
+export interface NamespacePage {
+  namespaces: string[][];
+  counts?: number[];
+  nextCursor?: string;
+}
+
+export function namespacePage(found: unknown): NamespacePage {
+  const raw = objectOf<Schemas["Namespaces"]>(found, "a page of namespaces");
+  const namespaces = namespacesIn(raw);
+  return { namespaces, ...countsIn(raw, namespaces.length), ...nextCursorIn(raw) };
+}
+
+/** As many counts as there are namespaces. */
+function countsIn(raw: Schemas["Namespaces"], length: number): { counts?: number[] } {
+  const counts: unknown = raw.counts;
+  if (counts === undefined || counts === null) return {};
+  const isCounts =
+    Array.isArray(counts) && counts.length === length && counts.every(Number.isInteger);
+  if (!isCounts) throw new ProtocolError("the answer lacks counts, or has something else there");
+  return { counts };
+}
+
 /** The namespaces of an answer. */
 export function namespacesIn(answer: object): string[][] {
   const { namespaces } = answer as { namespaces?: unknown };
