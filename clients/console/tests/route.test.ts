@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { decodeText, encodeText } from "../src/app/address_text.js";
 import {
+  ACCESS_VIEWS,
   addressOf,
   ORDERS,
   type Route,
@@ -48,6 +49,7 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     page: fc.constant("threads" as const),
     status: maybe(fc.constantFrom(...STATUSES)),
     q: maybe(anyText),
+    owner: maybe(id),
     sort: maybe(fc.constantFrom(...SORTS)),
     order: maybe(fc.constantFrom(...ORDERS)),
   }),
@@ -110,7 +112,7 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
   fc.record({ page: fc.constant("snapshot" as const), snapshotId: id }),
   fc.record({
     page: fc.constant("access" as const),
-    show: maybe(fc.constant("tokens" as const)),
+    show: maybe(fc.constantFrom(...ACCESS_VIEWS)),
   }),
   fc.record({ page: fc.constant("retention" as const), thread: maybe(id) }),
   fc.record({
@@ -165,6 +167,8 @@ it("a value that a parameter cannot have is left out", () => {
     page: "threads",
     q: "x",
   });
+  expect(routeOf("#/threads?owner=")).toEqual({ page: "threads" });
+  expect(routeOf("#/access?show=keys")).toEqual({ page: "access" });
   expect(routeOf("#/threads/a/constructor")).toMatchObject({ page: "missing" });
   expect(routeOf("#/sessions/claude/a?view=all")).toEqual({
     page: "session",

@@ -49,6 +49,8 @@ const SCREENS: [name: string, address: string, shown: string][] = [
   [NO_SNAPSHOT, "#/snapshots/none", "There is no such snapshot"],
   ["Access without keys", "#/access", "The tenant has no keys"],
   ["Access without tokens", "#/access?show=tokens", "No token is valid"],
+  ["Access without subjects", "#/access?show=subjects", "The tenant has no subjects"],
+  ["threads of a subject", "#/threads?owner=ann", "Threads of the subject ann"],
   ["Audit", "#/audit", "1 event to download"],
   ["no event", "#/audit?act=role_created", "No event meets the filter"],
   ["Usage", "#/usage", "no limit"],
@@ -198,6 +200,7 @@ describe.each(SIZES)("keys and tokens at $width px", (size) => {
     const { keyId } = await client.keys.create({ name: "a name ".repeat(12), readOnly: true });
     await client.keys.revoke(keyId);
     await client.tokens.mint({ readOnly: true, ttlSeconds: 3_600 });
+    await client.keys.create({ subject: "a subject ".repeat(12).trim() });
   });
 
   it("lists, forms and what is shown once", async () => {
@@ -243,6 +246,12 @@ describe.each(SIZES)("keys and tokens at $width px", (size) => {
     await page.keyboard.press("ArrowRight");
     await page.getByText("by key_").first().waitFor();
     await check("tokens");
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("0 threads", { exact: true }).first().waitFor();
+    await check("subjects");
+    await open(page, "Erase", "Erase a subject");
+    await check("a subject of the list is erased");
+    await page.keyboard.press("Escape");
     await stage.expectQuiet(opened);
   });
 });

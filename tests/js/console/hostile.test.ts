@@ -366,9 +366,10 @@ it("nothing of them runs in keys, tokens, the audit log and retention", async ()
   const opened = await open(`#/login?token=${key}`);
   const { page } = opened;
   await page.getByRole("heading", { name: "Home" }).waitFor();
-  const ofTenant = ["#/access", "#/audit", "#/audit?act=namespace_setting_put", "#/retention"];
+  const ofAccess = ["#/access", "#/access?show=subjects"];
+  const ofAudit = ["#/audit", "#/audit?act=namespace_setting_put"];
   const ofThreads = IDS.slice(0, 4).map((id) => `#/retention?thread=${encodeURIComponent(id)}`);
-  for (const address of [...ofTenant, ...ofThreads]) {
+  for (const address of [...ofAccess, ...ofAudit, "#/retention", ...ofThreads]) {
     await stage.go(page, address);
     await page.locator(".item-row").first().waitFor();
     await showAll(page);

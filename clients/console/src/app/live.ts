@@ -2,6 +2,8 @@
 
 /** Lists. */
 export const LIST_MS = 15_000;
+/** Lists and sums for which the server counts. */
+export const COUNTED_MS = 60_000;
 /** A longer list is not asked for again by itself: that would load all of its pages. */
 const PAGES_LIVE_MAX = 2;
 const THREAD_MS_MIN = 2_000;
@@ -19,6 +21,11 @@ interface PagedQuery {
 /** The `refetchInterval` of a list with pages. */
 export function listInterval({ state: { data } }: PagedQuery): number | false {
   return isLive(data?.pages.length ?? 0) ? LIST_MS : false;
+}
+
+/** The same for a list with counts. */
+export function countedInterval({ state: { data } }: PagedQuery): number | false {
+  return isLive(data?.pages.length ?? 0) ? COUNTED_MS : false;
 }
 
 /** Asks often while something changes, and more and more seldom while nothing does. */

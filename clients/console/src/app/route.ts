@@ -17,6 +17,8 @@ export interface ThreadsRoute {
   page: "threads";
   status?: ThreadStatus | undefined;
   q?: string | undefined;
+  /** The subject whose they are. */
+  owner?: string | undefined;
   sort?: ThreadSort | undefined;
   order?: Order | undefined;
 }
@@ -106,10 +108,13 @@ export interface AuditRoute {
   until?: string | undefined;
 }
 
+export const ACCESS_VIEWS = ["tokens", "subjects"] as const;
+export type AccessView = (typeof ACCESS_VIEWS)[number];
+
 export interface AccessRoute {
   page: "access";
   /** Absent: the keys. */
-  show?: "tokens" | undefined;
+  show?: AccessView | undefined;
 }
 
 export interface RetentionRoute {
@@ -148,8 +153,8 @@ export function addressOf(route: Route): string {
     case "health":
       return `#/${route.page}`;
     case "threads": {
-      const { status, q, sort, order } = route;
-      return `#/threads${queryText({ status, q, sort, order })}`;
+      const { status, q, owner, sort, order } = route;
+      return `#/threads${queryText({ status, q, owner, sort, order })}`;
     }
     case "thread":
       return threadAddress(route);
@@ -214,7 +219,7 @@ export function routeOf(address: string): Route {
     case "snapshots":
       return snapshotsRoute(segments, asked, text);
     case "access": {
-      const show = oneOf(["tokens"] as const, asked.get("show"));
+      const show = oneOf(ACCESS_VIEWS, asked.get("show"));
       return segments.length === 0 ? without<AccessRoute>({ page: section, show }) : missing(text);
     }
     case "audit":
@@ -257,6 +262,7 @@ function threadsRoute(asked: Map<string, string>): ThreadsRoute {
     page: "threads",
     status: oneOf(STATUSES, asked.get("status")),
     q: asked.get("q"),
+    owner: asked.get("owner") || undefined,
     sort: oneOf(SORTS, asked.get("sort")),
     order: oneOf(ORDERS, asked.get("order")),
   });

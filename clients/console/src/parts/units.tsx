@@ -1,4 +1,4 @@
-/** Times and sizes: short to read, exact on hover. */
+/** Times, sizes and counts: short to read, exact on hover. */
 
 import { useEffect, useState } from "react";
 
@@ -14,6 +14,34 @@ export function sizeText(bytes: number): string {
 
 export function Size({ bytes }: { bytes: number }) {
   return <span title={`${bytes.toLocaleString("en")} bytes`}>{sizeText(bytes)}</span>;
+}
+
+/** The server counts so far, and no further. */
+const COUNTED_MAX = 10_000;
+
+export function isCapped(count: number): boolean {
+  return count >= COUNTED_MAX;
+}
+
+/** A count of the server; with a mark where there may be more. */
+export function countText(count: number, hasMore = isCapped(count)): string {
+  return `${count.toLocaleString("en")}${hasMore ? "+" : ""}`;
+}
+
+interface CountGiven {
+  of: number;
+  hasMore?: boolean;
+  /** What is counted, for those who only hear it. */
+  what: string;
+}
+
+export function Count({ of: count, hasMore = isCapped(count), what }: CountGiven) {
+  return (
+    <span className="count">
+      {countText(count, hasMore)}
+      <span className="visually-hidden"> {what}</span>
+    </span>
+  );
 }
 
 const AGES: [seconds: number, unit: Intl.RelativeTimeFormatUnit][] = [

@@ -2,7 +2,7 @@
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/context.js";
-import { LIST_MS, listInterval } from "../../app/live.js";
+import { COUNTED_MS, listInterval } from "../../app/live.js";
 import type { AuditRoute } from "../../app/route.js";
 
 export const PAGE_EVENTS = 100;
@@ -14,7 +14,7 @@ export function useUsage() {
   return useQuery({
     queryKey: ["usage"],
     queryFn: () => client.usage(),
-    refetchInterval: 4 * LIST_MS,
+    refetchInterval: COUNTED_MS,
   });
 }
 

@@ -13,7 +13,7 @@ const PAGE_THREADS = 50;
 /** A state may be large, so one that is not seen any more is soon forgotten. */
 const STATE_KEPT_MS = 15_000;
 
-export type ThreadsFilter = Pick<SearchThreadsOptions, "status" | "q" | "sort" | "order">;
+export type ThreadsFilter = Pick<SearchThreadsOptions, "status" | "q" | "owner" | "sort" | "order">;
 
 export function useThreads(filter: ThreadsFilter) {
   const { client, identity } = useApi();
@@ -40,7 +40,7 @@ export function useThreads(filter: ThreadsFilter) {
 }
 
 /** Counts the threads that meet a filter. Undefined until the answer is there, and where the credential lists no threads. */
-export function useThreadCount(filter: Pick<ThreadsFilter, "status" | "q">) {
+export function useThreadCount(filter: Pick<ThreadsFilter, "status" | "q" | "owner">) {
   const { client, identity } = useApi();
   const isFollowed = useIsFollowed();
   return useQuery({

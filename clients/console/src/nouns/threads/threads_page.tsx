@@ -11,6 +11,7 @@ import { ORDERS, SORTS, STATUSES, type ThreadsRoute } from "../../app/route.js";
 import { counted } from "../../content/json_tree.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
 import { useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { GrantedThreads } from "./granted_threads.js";
@@ -27,9 +28,9 @@ const SORT_TITLES = {
 } as const;
 
 export function ThreadsPage({ route }: { route: ThreadsRoute }) {
-  const { status, q, sort = "state_updated", order } = route;
-  const filter: ThreadsFilter = { status, q: q || undefined, sort, order };
-  const count = useThreadCount({ status, q: filter.q });
+  const { status, q, owner, sort = "state_updated", order } = route;
+  const filter: ThreadsFilter = { status, q: q || undefined, owner, sort, order };
+  const count = useThreadCount({ status, q: filter.q, owner });
   return (
     <>
       <header className="page-head">
@@ -40,6 +41,12 @@ export function ThreadsPage({ route }: { route: ThreadsRoute }) {
         <ShowAsCode samples={samples(filter)} />
       </header>
       <Filters route={route} />
+      {owner === undefined ? null : (
+        <p className="note">
+          Threads of the subject <Marked text={owner} />.{" "}
+          <Link to={{ ...route, owner: undefined }}>Show all</Link>
+        </p>
+      )}
       <ThreadList filter={filter} />
     </>
   );
@@ -154,7 +161,8 @@ function FoundThreads({ filter }: { filter: ThreadsFilter }) {
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   const threads = data.pages.flatMap((page) => page.threads);
-  if (threads.length === 0) return <NoThreads isFiltered={Boolean(filter.q || filter.status)} />;
+  if (threads.length === 0)
+    return <NoThreads isFiltered={Boolean(filter.q || filter.status || filter.owner)} />;
   return (
     <>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}

@@ -1,8 +1,8 @@
-/** Who may come in: keys, tokens, and the forms that make them. */
+/** Who may come in: keys, tokens, and the forms that make them; and the subjects that they speak for. */
 
 import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
 import { replaceRoute } from "../../app/location.js";
-import type { AccessRoute } from "../../app/route.js";
+import { ACCESS_VIEWS, type AccessRoute } from "../../app/route.js";
 import { ActionBar } from "../../parts/action.js";
 import { Allowed } from "../../parts/allowed.js";
 import { ShowAsCode } from "../../parts/code.js";
@@ -11,15 +11,24 @@ import { EraseSubject } from "./erase_subject.js";
 import { KeysList } from "./keys_list.js";
 import { MakeKey } from "./make_key.js";
 import { MakeToken } from "./make_token.js";
+import { SubjectsList } from "./subjects_list.js";
 import { TokensList } from "./tokens_list.js";
 
 const TABS = [
   { id: "keys", title: "Keys" },
   { id: "tokens", title: "Tokens" },
+  { id: "subjects", title: "Subjects" },
 ] as const;
+
+const LISTS = {
+  keys: { operation: "list_keys", List: KeysList },
+  tokens: { operation: "list_tokens", List: TokensList },
+  subjects: { operation: "list_subjects", List: SubjectsList },
+} as const;
 
 export default function AccessPage({ route }: { route: AccessRoute }) {
   const { show = "keys" } = route;
+  const { operation, List } = LISTS[show];
   return (
     <>
       <header className="page-head">
@@ -50,23 +59,19 @@ export default function AccessPage({ route }: { route: AccessRoute }) {
         label="What is listed"
         tabs={TABS}
         chosen={show}
-        onChoose={(id) => replaceRoute({ page: "access", show: id === "keys" ? undefined : id })}
+        onChoose={(id) =>
+          replaceRoute({ page: "access", show: ACCESS_VIEWS.find((one) => one === id) })
+        }
       >
-        {show === "keys" ? (
-          <Allowed needs={[{ operation: "list_keys" }]}>
-            <KeysList />
-          </Allowed>
-        ) : (
-          <Allowed needs={[{ operation: "list_tokens" }]}>
-            <TokensList />
-          </Allowed>
-        )}
+        <Allowed needs={[{ operation }]}>
+          <List />
+        </Allowed>
       </Tabs>
     </>
   );
 }
 
-function samples(show: "keys" | "tokens") {
+function samples(show: keyof typeof LISTS) {
   const limit = 100;
   return samplesOf(
     { method: "GET", path: `/v1/${show}`, query: { limit: String(limit) } },

@@ -8,9 +8,15 @@ import { DownloadButton } from "../../parts/copy.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Marked } from "../../parts/marked.js";
 
-export function EraseSubject({ close }: { close: () => void }) {
+interface Given {
+  /** Of the row that it was opened from. */
+  named?: string;
+  close: () => void;
+}
+
+export function EraseSubject({ named = "", close }: Given) {
   const { client } = useApi();
-  const [subject, setSubject] = useState("");
+  const [subject, setSubject] = useState(named);
   const [typed, setTyped] = useState("");
   const [receipt, setReceipt] = useState<ErasureReceipt>();
   if (receipt) return <Receipt subject={subject} receipt={receipt} close={close} />;

@@ -1,8 +1,8 @@
-/** The keys of the tenant, and the tokens that are still valid. Never their texts. */
+/** The keys of the tenant, the tokens that are still valid (never their texts), and the subjects. */
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/context.js";
-import { listInterval } from "../../app/live.js";
+import { countedInterval, listInterval } from "../../app/live.js";
 
 const PAGE = 100;
 
@@ -26,6 +26,19 @@ export function useTokens() {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     refetchInterval: listInterval,
+    structuralSharing: false,
+  });
+}
+
+export function useSubjects() {
+  const { client } = useApi();
+  return useInfiniteQuery({
+    queryKey: ["subjects"],
+    queryFn: ({ pageParam: cursor, signal }) =>
+      client.subjects.list({ limit: PAGE, cursor, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: countedInterval,
     structuralSharing: false,
   });
 }
