@@ -20,29 +20,49 @@ export interface Wording {
   python?: string | undefined;
 }
 
+/** A call with its wording. */
+export interface Sampled extends Wording {
+  call: ApiCall;
+}
+
 export function samplesOf(call: ApiCall, wording: Wording, server = SERVER_URL): Samples {
+  return samplesOfAll([{ call, ...wording }], server);
+}
+
+/** Several calls, one after the other. */
+export function samplesOfAll(all: readonly Sampled[], server = SERVER_URL): Samples {
+  const expressions = all.flatMap(({ python }) => python ?? []);
   return {
     Python:
-      wording.python === undefined
-        ? pythonRequest(call, server)
-        : pythonClient(wording.python, server),
+      expressions.length === all.length
+        ? pythonClient(expressions, server)
+        : pythonRequests(all, server),
     TypeScript: [
       'import { Client } from "threadkeep";',
       "",
       `const client = new Client({ url: ${scriptLiteral(server)} });`,
-      `console.log(${wording.typescript});`,
+      ...all.map(({ typescript }) => `console.log(${typescript});`),
     ].join("\n"),
-    curl: curlOf(call, server),
+    curl: all.map(({ call }) => curlOf(call, server)).join("\n\n"),
   };
 }
 
-function pythonClient(expression: string, server: string): string {
+function pythonClient(expressions: readonly string[], server: string): string {
   return [
     "from threadkeep import Client",
     "",
     `with Client(${pythonLiteral(server)}) as client:`,
-    `    print(${expression})`,
+    ...expressions.map((expression) => `    print(${expression})`),
   ].join("\n");
+}
+
+function pythonRequests(all: readonly Sampled[], server: string): string {
+  const imports = [
+    ...(all.every(({ call }) => call.isText) ? [] : ["import json"]),
+    "import os",
+    "import urllib.request",
+  ];
+  return [imports.join("\n"), ...all.map(({ call }) => pythonRequest(call, server))].join("\n\n");
 }
 
 function pythonRequest(call: ApiCall, server: string): string {
@@ -50,10 +70,6 @@ function pythonRequest(call: ApiCall, server: string): string {
     call.body === undefined ? [] : [`    data=json.dumps(${pythonLiteral(call.body)}).encode(),`];
   const answer = "urllib.request.urlopen(request)";
   return [
-    ...(call.isText ? [] : ["import json"]),
-    "import os",
-    "import urllib.request",
-    "",
     "request = urllib.request.Request(",
     `    ${pythonLiteral(server + pathOf(call))},`,
     ...data,

@@ -1,19 +1,35 @@
-/** Sessions, their streams and their documents, kept current while they are shown. */
+/** Kinds of sessions, sessions, their streams and their documents, kept current while they are shown. */
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { ListSessionsOptions, SessionAddress } from "threadkeep";
+import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
-import { Backoff, LIST_MS, listInterval } from "../../app/live.js";
+import { Backoff, countedInterval, LIST_MS, listInterval } from "../../app/live.js";
 import { type EntriesAsk, entriesPage, nextAsk, previousAsk } from "./entries.js";
 
 const PAGE_SESSIONS = 50;
+export const PAGE_KINDS = 100;
 /** Sessions below the same key that are looked through for the one of exactly this key. */
 const SAME_PREFIX_MAX = 20;
 /** Entries may be large, so those that are not seen any more are soon forgotten. */
 const ENTRIES_KEPT_MS = 15_000;
 
 export type SessionsFilter = { kind: string } & Pick<ListSessionsOptions, "keyPrefix" | "user">;
+
+/** The kinds with how many sessions each has. A token for single sessions gets none. */
+export function useKinds() {
+  const { client, identity } = useApi();
+  return useInfiniteQuery({
+    queryKey: ["session kinds"],
+    enabled: mayList(identity, "sessions"),
+    queryFn: ({ pageParam: cursor, signal }) =>
+      client.sessions.kinds({ limit: PAGE_KINDS, cursor, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: countedInterval,
+  });
+}
 
 export function useSessions({ kind, ...filter }: SessionsFilter) {
   const { client } = useApi();

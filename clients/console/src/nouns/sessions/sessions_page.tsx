@@ -1,11 +1,11 @@
 /** Sessions of a kind: logs and documents of agents that are not LangGraph. */
 
 import { type FormEvent, useId, useRef, useState } from "react";
-import type { Session } from "threadkeep";
+import type { Session, SessionKind } from "threadkeep";
 import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { grantedSessionNames } from "../../api/grants.js";
-import { methodText, pythonMethodText, samplesOf } from "../../api/snippets.js";
+import { methodText, pythonMethodText, type Sampled, samplesOfAll } from "../../api/snippets.js";
 import { useShortcut } from "../../app/keyboard.js";
 import { navigate } from "../../app/location.js";
 import type { SessionsRoute } from "../../app/route.js";
@@ -14,45 +14,72 @@ import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
-import { type SessionsFilter, useSessions } from "./queries.js";
+import { Kinds } from "./kinds.js";
+import { PAGE_KINDS, type SessionsFilter, useKinds, useSessions } from "./queries.js";
 import { SessionFacts } from "./session_facts.js";
 import { keyOfText, keyText, sessionOfGrant } from "./session_key.js";
 
-/** Those of the packages. A program may have kinds of its own, and no call lists them. */
+/** Those that the packages write. */
 const KINDS = ["claude", "agentrail", "computeragent"] as const;
 const ROW_PX = 64;
 
 export default function SessionsPage({ route }: { route: SessionsRoute }) {
   const { identity } = useApi();
+  const mayListAny = mayList(identity, "sessions");
+  const query = useKinds();
+  const kinds = query.data?.pages.flatMap((page) => page.kinds) ?? [];
   const [granted] = grantedSessionNames(identity).map((name) => name.split(":")[0]);
-  const kind = route.kind ?? granted ?? KINDS[0];
+  const kind = route.kind ?? granted ?? firstOf(kinds);
   const { prefix: keyPrefix, user } = route;
   const filter: SessionsFilter = { kind, keyPrefix, user };
   return (
     <>
       <header className="page-head">
         <h1>Sessions</h1>
-        <ShowAsCode samples={samples(filter)} />
+        <ShowAsCode samples={samplesOfAll([listSample(filter), KINDS_SAMPLE])} />
       </header>
-      <FilterForm key={JSON.stringify(filter)} filter={filter} />
-      <SessionList filter={filter} />
+      {mayListAny ? <Kinds query={query} chosen={kind} /> : null}
+      <FilterForm key={JSON.stringify(filter)} filter={filter} kinds={kinds} />
+      {mayListAny ? (
+        // Which kind is shown first is known with the kinds.
+        route.kind === undefined && query.isPending ? null : (
+          <FoundSessions filter={filter} />
+        )
+      ) : (
+        <GrantedSessions />
+      )}
     </>
   );
 }
 
-function samples({ kind, keyPrefix, user }: SessionsFilter) {
-  const body = { kind, key_prefix: keyPrefix, user, limit: 50 };
-  const named = { key_prefix: keyPrefix, user, limit: 50 };
-  return samplesOf(
-    { method: "POST", path: "/v1/sessions/list", body },
-    {
-      typescript: methodText("sessions.list", kind, { keyPrefix, user, limit: 50 }),
-      python: pythonMethodText("sessions.list", [kind], named),
-    },
-  );
+/** The kind that is shown where the address names none. */
+function firstOf(kinds: readonly SessionKind[]): string {
+  const [usual] = KINDS;
+  return kinds.find(({ kind }) => kind === usual)?.kind ?? kinds[0]?.kind ?? usual;
 }
 
-function FilterForm({ filter }: { filter: SessionsFilter }) {
+const KINDS_SAMPLE: Sampled = {
+  call: { method: "POST", path: "/v1/sessions/kinds", body: { limit: PAGE_KINDS } },
+  typescript: methodText("sessions.kinds", { limit: PAGE_KINDS }),
+  python: pythonMethodText("sessions.kinds", [], { limit: PAGE_KINDS }),
+};
+
+function listSample({ kind, keyPrefix, user }: SessionsFilter): Sampled {
+  const named = { key_prefix: keyPrefix, user, limit: 50 };
+  return {
+    call: { method: "POST", path: "/v1/sessions/list", body: { kind, ...named } },
+    typescript: methodText("sessions.list", kind, { keyPrefix, user, limit: 50 }),
+    python: pythonMethodText("sessions.list", [kind], named),
+  };
+}
+
+interface FormGiven {
+  filter: SessionsFilter;
+  /** Offered while a kind is typed, beside those of the packages. */
+  kinds: readonly SessionKind[];
+}
+
+function FilterForm({ filter, kinds }: FormGiven) {
   const [kind, setKind] = useState(filter.kind);
   const [prefix, setPrefix] = useState(keyText(filter.keyPrefix ?? []));
   const [user, setUser] = useState(filter.user ?? "");
@@ -82,7 +109,7 @@ function FilterForm({ filter }: { filter: SessionsFilter }) {
           onChange={({ target }) => setKind(target.value)}
         />
         <datalist id={`${ids}-kinds`}>
-          {KINDS.map((one) => (
+          {[...new Set([...kinds.map((one) => one.kind), ...KINDS])].map((one) => (
             <option key={one} value={one} />
           ))}
         </datalist>
@@ -108,11 +135,6 @@ function FilterForm({ filter }: { filter: SessionsFilter }) {
       </form>
     </search>
   );
-}
-
-function SessionList({ filter }: { filter: SessionsFilter }) {
-  const { identity } = useApi();
-  return mayList(identity, "sessions") ? <FoundSessions filter={filter} /> : <GrantedSessions />;
 }
 
 function FoundSessions({ filter }: { filter: SessionsFilter }) {
