@@ -35,7 +35,7 @@ fn operations() -> Vec<Operation> {
             let content = &operation["requestBody"]["content"][JSON];
             let Some(example) = content["example"].as_object() else { continue };
             let name = operation["operationId"].as_str().unwrap().to_owned();
-            let path = path.replace("{thread_id}", "t").replace(['{', '}'], "");
+            let path = path.replace("{thread_id}", "t").replace("{", "").replace("}", "");
             let schema = content["schema"].clone();
             all.push(Operation {
                 method: method.to_uppercase(),

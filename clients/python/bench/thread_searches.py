@@ -28,7 +28,7 @@ TEN_TIMES, EVEN, A_TENTH_MORE = Goal(at_most=10.0), Goal(at_most=1.05), Goal(at_
 A_SEVENTH_MORE = Goal(at_most=1.15)
 DISK_BYTES = 1_024
 """What a thread may take in `threads`, `thread_details` and their indexes."""
-SORTS = ("updated", "state_updated", "created", "thread_id", "status", "size")
+SORTS = ("updated", "state_updated", "created", "thread_id", "status")
 ORDERS = ("desc", "asc")
 ENGINES = ("PostgreSQL", "SQLite")
 WIRE_PAGE = "/threads/search"

@@ -67,7 +67,8 @@ const SCREENS = [
 ];
 /** For credentials that read the whole tenant. */
 const OF_TENANT = [
-  ...["#/access", "#/access?show=tokens", "#/audit", "#/usage", "#/retention", "#/health"],
+  ...["#/access", "#/access?show=tokens", "#/access?show=subjects"],
+  ...["#/audit", "#/usage", "#/retention", "#/health"],
 ];
 const SECTIONS = ["#/", "#/threads", "#/inbox", "#/store", "#/files", "#/sessions", "#/connect"];
 
@@ -187,6 +188,16 @@ const NEW_CALLS: Record<string, [method: string, path: string, body?: object]> =
   Upload: ["POST", "/v1/files/uploads", { namespace: NOTES, path: "/x" }],
 };
 
+/** Lists with the screens that ask for them, which is exactly when the server answers them. */
+const LISTS: Record<
+  string,
+  [address: string, call: [method: string, path: string, body?: object]]
+> = {
+  list_subjects: ["#/access?show=subjects", ["GET", "/v1/subjects?limit=1"]],
+  list_session_kinds: ["#/sessions", ["POST", "/v1/sessions/kinds", { limit: 1 }]],
+  list_namespaces: ["#/store", ["POST", "/v1/store/namespaces", { counts: true, limit: 1 }]],
+};
+
 async function isRefused(apiKey: string, call: [string, string, object?]): Promise<boolean> {
   const [method, path, body] = call;
   const { status } = await fetch(stage.server.url + path, {
@@ -242,6 +253,14 @@ describe.each(CREDENTIALS)("%s", (...credential) => {
     );
     const isShown = (address: string) => sections.includes(address.split(/[/?]/)[1] ?? "");
     for (const address of SECTIONS.filter(isShown)) await show(page, requests, address);
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    for (const [operation, [address, call]] of Object.entries(LISTS)) {
+      asked.length = 0;
+      await show(page, requests, address);
+      const isAsked = asked.includes(call[1].split("?")[0] ?? "");
+      expect(isAsked, operation).toBe(!(await isRefused(apiKey, call)));
+    }
     let seen = 0;
     for (const address of [...SCREENS, ...OF_TENANT].filter(isShown)) {
       await show(page, requests, address);

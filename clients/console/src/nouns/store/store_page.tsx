@@ -1,15 +1,16 @@
 /** The store: namespaces, their items, and one item with its versions. */
 
 import type { Thing } from "../../api/capabilities.js";
-import { methodText, samplesOf } from "../../api/snippets.js";
+import { methodText, type Sampled, samplesOf, samplesOfAll } from "../../api/snippets.js";
 import type { StoreRoute } from "../../app/route.js";
 import { ActionBar } from "../../parts/action.js";
+import { Allowed } from "../../parts/allowed.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { conditionsOf } from "./conditions.js";
 import { NewItem } from "./item_dialogs.js";
 import { ItemView } from "./item_view.js";
 import { Items } from "./items.js";
-import { Namespaces } from "./namespaces.js";
+import { Namespaces, PAGE_NAMESPACES } from "./namespaces.js";
 import { SearchForm } from "./search_form.js";
 
 export default function StorePage({ route }: { route: StoreRoute }) {
@@ -39,8 +40,10 @@ export default function StorePage({ route }: { route: StoreRoute }) {
                   },
                 ]}
               />
-              <SearchForm key={JSON.stringify(route)} route={route} />
-              <Items route={route} />
+              <Allowed needs={[{ operation: "search_items" }]}>
+                <SearchForm key={JSON.stringify(route)} route={route} />
+                <Items route={route} />
+              </Allowed>
             </>
           ) : (
             <ItemView namespace={namespace} itemKey={key} version={route.version} />
@@ -66,8 +69,15 @@ function samples(route: StoreRoute) {
   }
   const found = conditionsOf(route);
   const search = { ...(found instanceof Error ? {} : found), limit: 50 };
-  return samplesOf(
-    { method: "POST", path: "/v1/store/search", body: { prefix: namespace, ...search } },
-    { typescript: methodText("store.search", namespace, search) },
-  );
+  const list: Sampled = {
+    call: { method: "POST", path: "/v1/store/search", body: { prefix: namespace, ...search } },
+    typescript: methodText("store.search", namespace, search),
+  };
+  return samplesOfAll([list, NAMESPACES_SAMPLE]);
 }
+
+const COUNTED = { counts: true, limit: PAGE_NAMESPACES };
+const NAMESPACES_SAMPLE: Sampled = {
+  call: { method: "POST", path: "/v1/store/namespaces", body: COUNTED },
+  typescript: methodText("store.listNamespaces", COUNTED),
+};
