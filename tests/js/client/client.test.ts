@@ -123,7 +123,7 @@ describe.each(ENGINES)("on %s", (engine) => {
     } while (cursor !== undefined);
     expect(found).toEqual([...ids].sort());
     expect((await client.listThreads({ prefix: "a" })).threads).toHaveLength(2);
-    await expect(client.listThreads({ sort: "size" as never })).rejects.toBeInstanceOf(
+    await expect(client.listThreads({ sort: "weight" as never })).rejects.toBeInstanceOf(
       InvalidError,
     );
     const takes = await client.getThreadStorage("a/b ü%2F");

@@ -138,7 +138,7 @@ describe.each(ENGINES)("on %s", (engine) => {
     const long = "x".repeat(600);
     await expectRefusals([
       [() => client.threads.get(""), "thread_id"],
-      [() => client.threads.list({ sort: "size" as never }), "sort"],
+      [() => client.threads.list({ sort: "weight" as never }), "sort"],
       [() => client.threads.getStorage(long), "thread_id"],
       [() => client.threads.copy("a", long), "target_thread_id"],
       [() => client.threads.fork("a", "b", { checkpointId: long }), "checkpoint_id"],
