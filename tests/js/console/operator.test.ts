@@ -3,7 +3,9 @@
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { Client, NotGrantedError, TokenRevokedError, UnauthorizedError } from "threadkeep";
+import { ThreadkeepSaver } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { checkpoint, put } from "../support/checkpoints.js";
 import { newKey, run } from "../support/server.js";
 import { open as openAction, send } from "./acting.js";
 import { Stage } from "./stage.js";
@@ -152,6 +154,14 @@ describe("usage", () => {
       ...["--requests-per-second", "700"],
     ]);
     await client.store.put(["ann", "notes"], "first", { text: "boat" });
+    const saver = new ThreadkeepSaver({ url: stage.server.url, apiKey: key });
+    for (const [thread, length] of [
+      ["small", 10],
+      ["large", 5_000],
+      ["medium", 500],
+    ] as const) {
+      await put(saver, thread, checkpoint("1", { text: "x".repeat(length) }));
+    }
     // The server measures every ten seconds.
     await expect
       .poll(async () => (await client.usage()).quota.itemsMax, { timeout: 30_000, interval: 500 })
@@ -166,6 +176,10 @@ describe("usage", () => {
     expect(bars[2]).toContain(`Items ${items} of 4,000, `);
     expect(await page.getByRole("meter").count()).toBe(2);
     await page.getByText("700", { exact: true }).waitFor();
+    const largest = page.locator("section", { hasText: "Largest threads" }).locator(".thread-id");
+    await expect
+      .poll(() => largest.allInnerTexts())
+      .toEqual(["large", "medium", "small", 'trip, by "boat"']);
     const limits = await client.limits();
     const rows = page.locator(".limits > div");
     await expect.poll(() => rows.count()).toBe(Object.keys(limits).length);

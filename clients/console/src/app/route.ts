@@ -5,7 +5,14 @@ import { ACTS, type AuditAct } from "../nouns/tenants/acts.js";
 import { decodeText, encodeText } from "./address_text.js";
 
 export const STATUSES = ["interrupted", "busy", "error", "idle"] as const satisfies ThreadStatus[];
-export const SORTS = ["state_updated", "updated", "created", "status", "thread_id"] as const;
+export const SORTS = [
+  "state_updated",
+  "updated",
+  "created",
+  "status",
+  "size",
+  "thread_id",
+] as const;
 export const ORDERS = ["desc", "asc"] as const;
 export const THREAD_TABS = ["conversation", "timeline", "state", "diff", "storage"] as const;
 

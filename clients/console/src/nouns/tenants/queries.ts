@@ -1,11 +1,13 @@
 /** The tenant as a whole: its audit log, its usage and its limits. */
 
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
 import { COUNTED_MS, listInterval } from "../../app/live.js";
 import type { AuditRoute } from "../../app/route.js";
 
 export const PAGE_EVENTS = 100;
+const LARGEST_THREADS = 10;
 
 export type AuditFilter = Omit<AuditRoute, "page">;
 
@@ -14,6 +16,25 @@ export function useUsage() {
   return useQuery({
     queryKey: ["usage"],
     queryFn: () => client.usage(),
+    refetchInterval: COUNTED_MS,
+  });
+}
+
+export function useLargestThreads() {
+  const { client, identity } = useApi();
+  return useQuery({
+    queryKey: ["threads", "largest"],
+    enabled: mayList(identity, "threads"),
+    queryFn: async ({ signal }) => {
+      const page = await client.threads.search({
+        sort: "size",
+        order: "desc",
+        limit: LARGEST_THREADS,
+        include: ["preview"],
+        signal,
+      });
+      return page.threads;
+    },
     refetchInterval: COUNTED_MS,
   });
 }

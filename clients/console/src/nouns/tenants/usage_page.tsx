@@ -1,4 +1,4 @@
-/** How much the tenant keeps and may keep, and the limits of the server. */
+/** How much the tenant keeps and may keep, its largest threads, and the limits of the server. */
 
 import { useId, useState } from "react";
 import type { Usage } from "threadkeep";
@@ -6,9 +6,11 @@ import { methodText, samplesOf } from "../../api/snippets.js";
 import { Allowed } from "../../parts/allowed.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Fact } from "../../parts/facts.js";
+import { Link } from "../../parts/link.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { sizeText, Time } from "../../parts/units.js";
-import { useLimits, useUsage } from "./queries.js";
+import { ThreadRow } from "../threads/thread_row.js";
+import { useLargestThreads, useLimits, useUsage } from "./queries.js";
 
 const SAMPLES = samplesOf(
   { method: "GET", path: "/v1/usage" },
@@ -27,6 +29,7 @@ export default function UsagePage() {
       <Allowed needs={[{ operation: "get_usage" }]}>
         <UsageOfTenant />
       </Allowed>
+      <LargestThreads />
       <h2>Limits of the server</h2>
       <Limits />
     </>
@@ -42,6 +45,25 @@ function UsageOfTenant() {
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       <UsageView usage={data} />
     </>
+  );
+}
+
+/** Absent where the credential lists no threads, or the server has no order by size. */
+function LargestThreads() {
+  const { data: threads } = useLargestThreads();
+  if (threads === undefined || threads.length === 0) return null;
+  return (
+    <section>
+      <h2>Largest threads</h2>
+      <ul className="plain-list">
+        {threads.map((thread) => (
+          <li key={thread.threadId}>
+            <ThreadRow thread={thread} />
+          </li>
+        ))}
+      </ul>
+      <Link to={{ page: "threads", sort: "size" }}>Threads by size</Link>
+    </section>
   );
 }
 

@@ -24,6 +24,7 @@ const SORT_TITLES = {
   updated: "last change",
   created: "creation",
   status: "status",
+  size: "size",
   thread_id: "id",
 } as const;
 

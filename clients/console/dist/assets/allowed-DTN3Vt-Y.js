@@ -1,1 +1,0 @@
-import{in as e,kt as t,p as n}from"./index-DgezNMbA.js";var r=e();function i({needs:e,children:i}){let a=n(e);return a===void 0?i:(0,r.jsxs)(t,{title:`This key or token may not see it`,children:[`It needs `,(0,r.jsx)(`code`,{children:a}),`.`]})}export{i as t};
