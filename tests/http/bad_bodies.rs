@@ -1,5 +1,5 @@
 //! Tests every operation that takes JSON with bodies that none takes, and with each of its fields as null and as something else: the answer
-//! says what is wrong and where, never that the server failed, and nothing is written.
+//! says what is wrong and where, never that the server failed, and nothing is written. Entries of sessions have a limit of depth.
 
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ fn operations() -> Vec<Operation> {
             let content = &operation["requestBody"]["content"][JSON];
             let Some(example) = content["example"].as_object() else { continue };
             let name = operation["operationId"].as_str().unwrap().to_owned();
-            let path = path.replace("{thread_id}", "t").replace("{", "").replace("}", "");
+            let path = path.replace("{thread_id}", "t").replace(['{', '}'], "");
             let schema = content["schema"].clone();
             all.push(Operation {
                 method: method.to_uppercase(),
@@ -172,4 +172,30 @@ async fn each_field_as_null_or_of_another_type_fails_nothing() {
         }
     }
     assert!(asked > 3_000, "{asked}");
+}
+
+#[tokio::test]
+async fn an_entry_is_as_deep_as_every_client_reads() {
+    let it = World::new().await;
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let append =
+        |data: &str| format!(r#"{{"kind":"claude","key":["s"],"entries":[{{"data":{data}}}]}}"#);
+    let send = async |path: &str, body: String| {
+        let headers = [("content-type", JSON), ("x-api-key", it.key.as_str())];
+        it.server.send("POST", path, &headers, body.into_bytes()).await
+    };
+    send("/v1/sessions/append", append(&nested(500))).await.ok();
+    for depth in [501, 100_000] {
+        let answer = send("/v1/sessions/append", append(&nested(depth))).await;
+        answer.assert_problem(422, "invalid");
+        assert_eq!(
+            (answer.field(), answer.json()["limit"].as_u64()),
+            ("entries[0].data".into(), Some(500))
+        );
+        let skills = send("/agentrail/v1/t/acme/s/s/skill-logs", nested(depth)).await;
+        skills.assert_problem(422, "invalid");
+    }
+    let answer =
+        it.call("/v1/sessions/streams", &json!({"kind": "claude", "key": ["s"]})).await.ok().json();
+    assert_eq!(answer["streams"][0]["head"], 1);
 }

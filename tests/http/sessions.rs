@@ -378,28 +378,3 @@ async fn kinds_of_sessions_are_listed_in_pages() {
         assert_eq!(answer.field(), field);
     }
 }
-
-#[tokio::test]
-async fn an_entry_is_as_deep_as_every_client_reads() {
-    let it = World::new().await;
-    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-    let append =
-        |data: &str| format!(r#"{{"kind":"claude","key":["s"],"entries":[{{"data":{data}}}]}}"#);
-    let send = async |path: &str, body: String| {
-        let headers = [("content-type", JSON), ("x-api-key", it.key.as_str())];
-        it.server.send("POST", path, &headers, body.into_bytes()).await
-    };
-    send("/v1/sessions/append", append(&nested(500))).await.ok();
-    for depth in [501, 100_000] {
-        let answer = send("/v1/sessions/append", append(&nested(depth))).await;
-        answer.assert_problem(422, "invalid");
-        assert_eq!(
-            (answer.field(), answer.json()["limit"].as_u64()),
-            ("entries[0].data".into(), Some(500))
-        );
-        let skills = send("/agentrail/v1/t/acme/s/s/skill-logs", nested(depth)).await;
-        skills.assert_problem(422, "invalid");
-    }
-    let answer = it.post("streams", &json!({"kind": "claude", "key": ["s"]})).await.ok().json();
-    assert_eq!(answer["streams"][0]["head"], 1);
-}
