@@ -48,9 +48,10 @@ function UsageOfTenant() {
   );
 }
 
-/** Absent where the credential lists no threads, or the server has no order by size. */
+/** Absent where the credential lists no threads. */
 function LargestThreads() {
-  const { data: threads } = useLargestThreads();
+  const { data: threads, error, refetch } = useLargestThreads();
+  if (error && !threads) return <Failure error={error} retry={() => void refetch()} />;
   if (threads === undefined || threads.length === 0) return null;
   return (
     <section>
