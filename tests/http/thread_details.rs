@@ -140,7 +140,7 @@ async fn bad_input_is_refused_with_its_field() {
         (SEARCH, r#"{"values":[]}"#.to_owned(), 422, "invalid", "values"),
         (COUNT, r#"{"values":1}"#.to_owned(), 422, "invalid", "values"),
         (SEARCH, r#"{"limit":-1}"#.to_owned(), 422, "invalid", "limit"),
-        (SEARCH, r#"{"sort":"size"}"#.to_owned(), 422, "invalid", "sort"),
+        (SEARCH, r#"{"sort":"weight"}"#.to_owned(), 422, "invalid", "sort"),
         (SEARCH, r#"{"status":["done"]}"#.to_owned(), 422, "invalid", "status[0]"),
         (SEARCH, r#"{"status":"idle"}"#.to_owned(), 422, "invalid", "status"),
         (

@@ -75,7 +75,7 @@ export const step = (thread: Thread): number | undefined => thread.lastStep;
 export const wrong = (thread: Thread) => thread.created_at;
 export const secret: Promise<string> = client.tokens.mint({ subject: "ann" }).then((it) => it.token);
 // @ts-expect-error: not an order
-client.listThreads({ sort: "size" });
+client.listThreads({ sort: "weight" });
 const mine = new ThreadkeepStore({ ttl: { defaultTtl: 5 } });
 export const store: BaseStore = mine;
 export const item: Promise<StoreItem | null> = mine.get(["n"], "k");

@@ -52,7 +52,7 @@ def test_a_thread_is_made_found_changed_and_counted(client: Client) -> None:
     with pytest.raises(TooLargeError):
         threads.create("large", metadata={"a": "x" * 70_000})
     with pytest.raises(InvalidError):
-        threads.search(sort="size")  # type: ignore[arg-type]
+        threads.search(sort="weight")  # type: ignore[arg-type]
 
 
 def test_metadata_comes_back_and_is_found_whatever_it_is(client: Client) -> None:
