@@ -56,7 +56,7 @@ fn fields(schema: &Value) -> Vec<String> {
     schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect()
 }
 
-/// Rows of all tables in which a call could leave something.
+/// Rows of all tables in which a call could leave something. The act that made the key is older than the audit log keeps.
 async fn rows(world: &World) -> u64 {
     let counts = ["/v1/threads/count", "/v1/store/count"];
     let mut all = 0;
@@ -67,7 +67,7 @@ async fn rows(world: &World) -> u64 {
         ("/v1/keys", "keys"),
         ("/v1/tokens", "tokens"),
         ("/v1/snapshots/list", "snapshots"),
-        ("/v1/audit", "events"),
+        ("/v1/audit?since=1971-01-01T00:00:00Z", "events"),
     ] {
         let answer = if path == "/v1/snapshots/list" {
             world.call(path, &json!({})).await
