@@ -131,10 +131,10 @@ impl Sessions {
     /// Those of which the caller may read something. A page may be short where there is a next one.
     ///
     /// # Errors
-    /// As [`Self::list`]; `Invalid` kinds to begin behind.
+    /// As [`Self::list`].
     pub async fn list_kinds(&self, caller: &Caller, mut query: ListKinds) -> Result<KindPage> {
         caller.require_session_listing(Action::Read)?;
-        let limit = page_rows(query.limit).min(COUNTED_ROWS_MAX);
+        let limit = query.limit.min(COUNTED_ROWS_MAX);
         if limit == 0 {
             return Ok(KindPage::default());
         }

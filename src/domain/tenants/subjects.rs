@@ -6,7 +6,7 @@ use super::erasure::ErasureStorage;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
-use crate::domain::pages::{COUNTED_MAX, COUNTED_ROWS_MAX, cut, page_rows};
+use crate::domain::pages::{COUNTED_MAX, COUNTED_ROWS_MAX, cut};
 
 /// A page of subjects to list, in the order of their bytes.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +68,7 @@ impl Subjects {
     /// `NotGranted` without the whole tenant; a storage that cannot be read.
     pub async fn list(&self, caller: &Caller, mut query: SubjectQuery) -> Result<SubjectPage> {
         caller.require_tenant_read()?;
-        let limit = page_rows(query.limit).min(COUNTED_ROWS_MAX);
+        let limit = query.limit.min(COUNTED_ROWS_MAX);
         if limit == 0 {
             return Ok(SubjectPage::default());
         }
