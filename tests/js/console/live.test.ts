@@ -21,7 +21,7 @@ afterEach(() => stage.closePages());
 
 afterAll(() => stage.close());
 
-/** How many event streams the server holds open. */
+/** Counts the event streams that the server holds open. */
 async function openStreams(): Promise<number> {
   const metrics = await fetch(`${stage.server.url}/metrics`);
   const line = /^threadkeep_event_streams (\d+)$/m.exec(await metrics.text());

@@ -16,7 +16,7 @@ const FIRST_REQUESTS_MAX = 5;
 /** Rows do not wait for these: how many there are, what changes, and the picture of the tab. */
 const BESIDE = /\/v1\/threads\/(count|changes)$|\/icon-[^/]*\.svg$/;
 const FIRST_BYTES_MAX = 190 * 1_024;
-/** What a list may keep of 24 pages, and one that drops pages. */
+/** The heap may grow by so much over 24 pages of a list; the second limit is for a list that drops pages. */
 const GROWTH_BYTES_MAX = 4 * 1_024 * 1_024;
 const GROWTH_BYTES_DROPPED_MAX = 2 * 1_024 * 1_024;
 const GROWTH_NODES_MAX = 300;

@@ -1,4 +1,4 @@
-/** What an operator does in the console: reads the audit log, makes and revokes keys, and makes tokens. */
+/** Tests the pages of an operator in the console: audit log, usage, keys, tokens and the erasure of subjects. */
 
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";

@@ -1,4 +1,4 @@
-/** What the official Postgres saver and store kept comes over by `threadkeep import`: states, histories and items are equal. */
+/** Tests that `threadkeep import` takes over a database of the official Postgres saver and store: states, histories and items are equal. */
 
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";

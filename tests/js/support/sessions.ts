@@ -6,7 +6,7 @@ import { inject } from "vitest";
 import { newKey } from "./server.js";
 import type { Engine } from "./servers.js";
 
-/** Where a server is, and the key of a new tenant. */
+/** Makes a tenant with a key. Returns the server's address and the key. */
 export async function newTenant(engine: Engine): Promise<{ url: string; apiKey: string }> {
   const place = inject("servers")[engine];
   return { url: place.url, apiKey: await newKey(place) };

@@ -9,7 +9,7 @@ import { counted } from "../content/json_tree.js";
 import { useUsage } from "../nouns/tenants/queries.js";
 import { GrantedThreads } from "../nouns/threads/granted_threads.js";
 import { useThreadCount, useThreads } from "../nouns/threads/queries.js";
-import { ThreadRow } from "../nouns/threads/thread_row.js";
+import { ThreadList } from "../nouns/threads/thread_row.js";
 import { Fact } from "../parts/facts.js";
 import { Link } from "../parts/link.js";
 import { Empty, Failure, Loading } from "../parts/states.js";
@@ -78,13 +78,7 @@ function ThreadsOfHome() {
       </section>
       <section>
         <h2>Newest threads</h2>
-        <ul className="plain-list">
-          {threads.map((thread) => (
-            <li key={thread.threadId}>
-              <ThreadRow thread={thread} />
-            </li>
-          ))}
-        </ul>
+        <ThreadList threads={threads} />
         <Link to={{ page: "threads" }}>All threads</Link>
       </section>
     </>

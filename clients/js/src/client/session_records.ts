@@ -1,4 +1,4 @@
-/** What calls about sessions answer, in the words of JavaScript. Times are dates; `…Ms` are whole milliseconds since 1970. */
+/** Turns the answers of the calls about sessions into records with JavaScript's names. Times are dates; `…Ms` are whole milliseconds since 1970. */
 
 import { ProtocolError } from "../errors.js";
 import { bytesIn, numberIn, optionalTextIn, textsIn } from "../wire/answers.js";

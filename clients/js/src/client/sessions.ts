@@ -35,7 +35,7 @@ import {
   streams,
 } from "./session_records.js";
 
-/** Where a session is created by the call: what it gets. The first user and agent stay. */
+/** The user, the agent and the title of a session that a call creates. The first user and agent stay. */
 export interface SessionOrigin {
   user?: string | undefined;
   agent?: string | undefined;

@@ -2,6 +2,7 @@
 
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
+import { MoreButton } from "../../parts/more_button.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { Count } from "../../parts/units.js";
 import type { useKinds } from "./queries.js";
@@ -12,7 +13,7 @@ interface Given {
 }
 
 export function Kinds({ query, chosen }: Given) {
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { data, error, refetch } = query;
   const kinds = data?.pages.flatMap((page) => page.kinds) ?? [];
   if (!data && !error) return <Loading />;
   return (
@@ -32,16 +33,7 @@ export function Kinds({ query, chosen }: Given) {
           </ul>
         </nav>
       )}
-      {hasNextPage ? (
-        <button
-          type="button"
-          className="button"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          More kinds
-        </button>
-      ) : null}
+      <MoreButton query={query} title="More kinds" />
     </>
   );
 }

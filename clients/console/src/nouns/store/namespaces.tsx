@@ -8,6 +8,7 @@ import type { Route } from "../../app/route.js";
 import { Allowed } from "../../parts/allowed.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
+import { MoreButton } from "../../parts/more_button.js";
 import { Failure, Loading } from "../../parts/states.js";
 import { Count } from "../../parts/units.js";
 import { type TreeNode, treeOf } from "./namespace_tree.js";
@@ -43,7 +44,8 @@ export function Namespaces(given: Given) {
 }
 
 function Tree({ chosen, to, label }: Given) {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useNamespaces();
+  const query = useNamespaces();
+  const { data, error, refetch } = query;
   const tree = useMemo(() => treeOf(data?.pages ?? []), [data]);
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
@@ -52,16 +54,7 @@ function Tree({ chosen, to, label }: Given) {
     <nav className="namespaces" aria-label={label}>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       <Level nodes={tree} chosen={chosen} to={to} />
-      {hasNextPage ? (
-        <button
-          type="button"
-          className="button"
-          disabled={isFetchingNextPage}
-          onClick={() => void fetchNextPage()}
-        >
-          More namespaces
-        </button>
-      ) : null}
+      <MoreButton query={query} title="More namespaces" />
     </nav>
   );
 }

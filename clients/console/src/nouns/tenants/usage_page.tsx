@@ -9,7 +9,7 @@ import { Fact } from "../../parts/facts.js";
 import { Link } from "../../parts/link.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { sizeText, Time } from "../../parts/units.js";
-import { ThreadRow } from "../threads/thread_row.js";
+import { ThreadList } from "../threads/thread_row.js";
 import { useLargestThreads, useLimits, useUsage } from "./queries.js";
 
 const SAMPLES = samplesOf(
@@ -56,13 +56,7 @@ function LargestThreads() {
   return (
     <section>
       <h2>Largest threads</h2>
-      <ul className="plain-list">
-        {threads.map((thread) => (
-          <li key={thread.threadId}>
-            <ThreadRow thread={thread} />
-          </li>
-        ))}
-      </ul>
+      <ThreadList threads={threads} />
       <Link to={{ page: "threads", sort: "size" }}>Threads by size</Link>
     </section>
   );

@@ -1,4 +1,4 @@
-/** A thread in a list. */
+/** A thread in a list, and a short list of threads. */
 
 import type { Thread } from "threadkeep";
 import { counted, cutText } from "../../content/json_tree.js";
@@ -45,5 +45,18 @@ export function ThreadRow({ thread }: { thread: Thread }) {
         <Time at={thread.stateUpdatedAt ?? thread.updatedAt} />
       </div>
     </div>
+  );
+}
+
+/** Few threads: each is a row of the page. */
+export function ThreadList({ threads }: { threads: readonly Thread[] }) {
+  return (
+    <ul className="plain-list">
+      {threads.map((thread) => (
+        <li key={thread.threadId}>
+          <ThreadRow thread={thread} />
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -5,6 +5,7 @@ import type { LiveToken } from "threadkeep";
 import { useApi } from "../../api/context.js";
 import { ActionButton } from "../../parts/action.js";
 import { CopyButton } from "../../parts/copy.js";
+import { MoreButton } from "../../parts/more_button.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
@@ -52,24 +53,14 @@ export function TokensList() {
 
 /** A page of the server may be empty where the next one has some. */
 function NoTokens({ query }: { query: ReturnType<typeof useTokens> }) {
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query;
-  if (!hasNextPage) {
+  if (!query.hasNextPage) {
     return (
       <Empty title="No token is valid">
         A token opens a part of what its key opens, for a day at most.
       </Empty>
     );
   }
-  return (
-    <button
-      type="button"
-      className="button"
-      disabled={isFetchingNextPage}
-      onClick={() => void fetchNextPage()}
-    >
-      Look further
-    </button>
-  );
+  return <MoreButton query={query} title="Look further" />;
 }
 
 function TokenRow({ shown, onRevoke }: { shown: LiveToken; onRevoke: () => void }) {
