@@ -12,10 +12,27 @@ use super::tenants::audit::Act;
 use super::tenants::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use crate::domain::scheduling::background_tasks::BackgroundTaskStorage;
 
+/// How many connections of one pool are in use at this moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolUse {
+    pub name: &'static str,
+    pub in_use: usize,
+    /// Open and free.
+    pub idle: usize,
+    pub max: usize,
+    /// Calls that wait for a connection.
+    pub waiting: usize,
+}
+
 #[async_trait]
 pub trait Engine: BackgroundTaskStorage {
     /// `postgres` or `sqlite`.
     fn name(&self) -> &'static str;
+
+    /// The pools of connections to the database.
+    fn pools(&self) -> Vec<PoolUse> {
+        Vec::new()
+    }
 
     /// One trivial statement.
     async fn check_ready(&self) -> Result<()>;

@@ -18,7 +18,8 @@ use super::request::problem::{Code, Problem};
 use super::request::query_fields::Fields;
 use crate::app::App;
 use crate::domain::Error;
-use crate::domain::scheduling::shares::{Shares, Turn};
+use crate::domain::engine::PoolUse;
+use crate::domain::scheduling::shares::Turn;
 
 /// A load balancer asks often and must not wait for a storage that hangs.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -79,12 +80,12 @@ pub async fn metrics(State(app): State<Arc<App>>, _asks: Holder) -> Answer {
     let metrics = app.metrics.as_ref().ok_or_else(|| {
         Problem::new(Code::NotFound, "metrics have a listener of their own, see --metrics-listen")
     })?;
-    Ok(rendered(metrics, &app.shares))
+    Ok(rendered(metrics, &app))
 }
 
 /// What a listener that only operators reach answers, without a key: metrics, alive, ready.
 pub fn operators(app: &Arc<App>, metrics: PrometheusHandle) -> Router {
-    let rendered = async move |State(app): State<Arc<App>>| rendered(&metrics, &app.shares);
+    let rendered = async move |State(app): State<Arc<App>>| rendered(&metrics, &app);
     Router::new()
         .route("/metrics", get(rendered))
         .route("/healthz", get(alive))
@@ -95,15 +96,22 @@ pub fn operators(app: &Arc<App>, metrics: PrometheusHandle) -> Router {
         .with_state(Arc::clone(app))
 }
 
-fn rendered(metrics: &PrometheusHandle, shares: &Shares) -> Response {
-    for (turn, bytes) in shares.held_bytes_by_turn() {
+#[expect(clippy::cast_precision_loss, reason = "below 2^52")]
+fn rendered(metrics: &PrometheusHandle, app: &App) -> Response {
+    for (turn, bytes) in app.shares.held_bytes_by_turn() {
         let turn = match turn {
             Turn::Server => "server",
             Turn::Sender => "sender",
             Turn::Receiver => "receiver",
         };
-        #[expect(clippy::cast_precision_loss, reason = "below 2^52")]
         metrics::gauge!("threadkeep_body_bytes", "turn" => turn).set(bytes as f64);
+    }
+    for PoolUse { name, in_use, idle, max, waiting } in app.storage.pools() {
+        for (state, count) in [("in_use", in_use), ("idle", idle), ("max", max)] {
+            let gauge = metrics::gauge!("threadkeep_database_connections", "pool" => name, "state" => state);
+            gauge.set(count as f64);
+        }
+        metrics::gauge!("threadkeep_database_waiting", "pool" => name).set(waiting as f64);
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render()).into_response()
 }

@@ -111,6 +111,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         )
         .routes(needs(Namespaces(Read), routes!(store::handlers::search)).with(SearchesContent))
         .routes(needs(Namespaces(Read), routes!(store::handlers::list_namespaces)))
+        .routes(needs(Namespaces(Read), routes!(store::largest::list)))
         .routes(needs(Namespaces(Read), routes!(store::handlers::count)).with(SearchesContent))
         .routes(needs(Namespaces(Read), routes!(store::history::list)))
         .routes(needs(Namespaces(Read), routes!(store::history::get)))

@@ -156,9 +156,14 @@ async fn tenants_take_turns_where_connections_are_short() {
     until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 2).await;
     let one = read("quiet");
     tokio::time::sleep(Duration::from_millis(200)).await;
+    let data = few.pools().into_iter().find(|it| it.name == "data").unwrap();
+    assert_eq!((data.in_use, data.max), (2, 2), "{data:?}");
+    assert!(data.waiting >= 39, "{data:?}");
     lock.execute("rollback").await.unwrap();
     one.await.unwrap();
     join_all(many).await.into_iter().for_each(|it| it.unwrap());
+    let data = few.pools().into_iter().find(|it| it.name == "data").unwrap();
+    assert_eq!((data.in_use, data.idle, data.waiting), (0, 2, 0), "{data:?}");
     let order = done.lock().unwrap()[2..].to_vec();
     let before = order.iter().position(|it| *it == "quiet").unwrap();
     assert!(before <= 4, "{before} calls of another tenant went first");

@@ -10,6 +10,7 @@ use threadkeep::domain::sessions::storage::{ListKinds, SessionKind};
 use threadkeep::domain::snapshots::History;
 use threadkeep::domain::snapshots::take::TakeSnapshot;
 use threadkeep::domain::store::item::ListNamespaces;
+use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::tenants::subjects::{Subject, SubjectQuery, Subjects};
 use threadkeep::domain::tokens::grants::{Actions, Grant, Scoped, Selector};
 
@@ -55,6 +56,61 @@ pub async fn counts_of_namespaces_are_of_what_lives_and_may_be_read(h: Harness) 
     assert_eq!(counts(&caller_of("tenant-b"), None).await, shown(&[]));
     let silent = store.namespace_page(&h.caller, all_namespaces()).await;
     assert_eq!(silent.counts, None);
+}
+
+pub async fn the_largest_namespaces_come_first(h: Harness) {
+    let store = Store::on(&h).await;
+    let text = |bytes: usize| format!(r#"{{"t": "{}"}}"#, "x".repeat(bytes));
+    for (labels, key, bytes) in [
+        (&["a"][..], "1", 10),
+        (&["a", "x"], "1", 2_000),
+        (&["a", "x"], "2", 9_000),
+        (&["a", "y"], "1", 10),
+        (&["b"], "1", 5_000),
+        (&["b", "c"], "1", 100),
+        (&["c"], "1", 10),
+    ] {
+        store.put(labels, key, &text(bytes)).await;
+    }
+    // A value in chunks counts whole.
+    store.put(&["b", "large"], "1", &text(200_000)).await;
+    let mut dying = change(&["dead"], "dies", Some(&text(300_000)));
+    dying.value.as_mut().unwrap().ttl_micros = Some(SECOND);
+    store.try_put(dying).await.unwrap();
+    store.clock.advance(2 * SECOND);
+    let largest = async |caller: &Caller, prefix: &[&str], limit: usize| {
+        let prefix = Namespace::new(prefix.iter().map(|it| (*it).to_owned()).collect()).unwrap();
+        let found = store.items.largest_namespaces(caller, &prefix, limit).await.unwrap();
+        let shown = found.into_iter().map(|(namespace, it)| {
+            assert!(it.updated_at.is_some());
+            (namespace.labels().join("/"), it.items, it.size_bytes)
+        });
+        shown.collect::<Vec<_>>()
+    };
+    let shown = |rows: &[(&str, u64, u64)]| -> Vec<(String, u64, u64)> {
+        rows.iter().map(|(labels, items, bytes)| ((*labels).to_owned(), *items, *bytes)).collect()
+    };
+    let all = [
+        ("b/large", 1, 200_009),
+        ("a/x", 2, 11_018),
+        ("b", 1, 5_009),
+        ("b/c", 1, 109),
+        ("a", 1, 19),
+        ("a/y", 1, 19),
+        ("c", 1, 19),
+    ];
+    assert_eq!(largest(&h.caller, &[], 100).await, shown(&all));
+    assert_eq!(largest(&h.caller, &[], usize::MAX).await, shown(&all));
+    assert_eq!(largest(&h.caller, &[], 2).await, shown(&all[..2]));
+    assert_eq!(largest(&h.caller, &["b"], 2).await, shown(&[all[0], all[2]]));
+    assert_eq!(largest(&h.caller, &[], 0).await, shown(&[]));
+    let grants =
+        [(&["a"][..], Actions::READ), (&["b", "c"], Actions::READ), (&["c"], Actions::WRITE)];
+    let reader = granted(TENANT, &grants);
+    assert_eq!(largest(&reader, &[], 100).await, shown(&[all[1], all[3], all[4], all[5]]));
+    assert_eq!(largest(&reader, &[], 2).await, shown(&[all[1], all[3]]));
+    assert_eq!(largest(&reader, &["b", "large"], 9).await, shown(&[]));
+    assert_eq!(largest(&caller_of("tenant-b"), &[], 9).await, shown(&[]));
 }
 
 pub async fn kinds_of_sessions_are_listed_with_what_the_caller_may_read(h: Harness) {

@@ -10,6 +10,7 @@ use threadkeep::domain::clock::Clock;
 use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::sessions::storage::FindDocuments;
 use threadkeep::domain::snapshots::storage::ListSnapshots;
+use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::tenants::audit::EventQuery;
 use threadkeep::domain::threads::retention::ReportQuery;
 use threadkeep::domain::{Error, Result};
@@ -20,10 +21,11 @@ use crate::commands::Put;
 use crate::granted_callers;
 use crate::harness::{Harness, commit, config, thread_id};
 use crate::session_calls::{Desk, all_of_kind, name};
+use crate::store::Store;
 
 const LOCK: &str =
     "begin; lock table threads, checkpoints, sessions, session_logs, snapshots, audit_events,
-    retention_reports in access exclusive mode";
+    retention_reports, items in access exclusive mode";
 /// Half of them are for lists, and each list waits on one.
 const CONNECTIONS: usize = 24;
 /// A list without a limit would wait for the lock until this time is over.
@@ -45,6 +47,8 @@ async fn every_list_ends_when_its_time_is_over() {
     let reports = ReportQuery { thread_id: None, limit: 9, after: None };
     let snapshots = ListSnapshots { limit: 9, ..ListSnapshots::default() };
     let (caller, id, timeline) = (&h.caller, thread_id("t"), crate::timelines::all("t"));
+    let items = Store::on(&h).await.items;
+    let everywhere = Namespace::default();
     let lists: Vec<(&str, BoxFuture<Result<()>>)> = vec![
         ("sessions", ended(sessions.sessions.list(&sessions.caller, all_of_kind()))),
         ("streams", ended(sessions.sessions.list_streams(&sessions.caller, &session))),
@@ -54,6 +58,7 @@ async fn every_list_ends_when_its_time_is_over() {
         ("events", ended(h.storage.list_events(&caller.tenant, &events))),
         ("reports", ended(threads.policies.list_reports(caller, reports))),
         ("timeline", ended(h.storage.list_timeline(caller, &timeline))),
+        ("largest namespaces", ended(items.largest_namespaces(caller, &everywhere, 9))),
         ("storage", ended(threads.threads.get_storage_use(caller, &id))),
     ];
     let mut locking = PgConnection::connect(h.url()).await.unwrap();

@@ -352,6 +352,7 @@ contract! {
         the_objects_of_acts_forget_an_erased_subject;
     counted_lists:
         counts_of_namespaces_are_of_what_lives_and_may_be_read
+        the_largest_namespaces_come_first
         kinds_of_sessions_are_listed_with_what_the_caller_may_read
         subjects_are_listed_with_what_each_has
         counts_of_a_list_end;

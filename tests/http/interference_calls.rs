@@ -214,7 +214,12 @@ pub fn detours(root: &str) -> Vec<Step> {
             "/v1/store/search",
             json!({"prefix": ["ann"], "query": CONTENT, "mode": "words"}),
         );
-        add("namespaces", "/v1/store/namespaces", json!({"prefix": ["ann"]}));
+        let below = json!([{"match": "prefix", "path": ["ann"]}]);
+        for counts in [true, false] {
+            let list = json!({"conditions": below, "counts": counts});
+            add("namespaces", "/v1/store/namespaces", list);
+        }
+        add("largest namespaces", "/v1/store/namespaces/largest", json!({}));
         add("filter", "/v1/checkpoints/list", json!({"filter": {"note": CONTENT}}));
         add("find", "/v1/sessions/documents/find", json!({"kind": "kind", "name": "NOTES.md"}));
     }

@@ -69,6 +69,7 @@ mod memory_feeds;
 mod memory_files;
 mod memory_indexing;
 mod memory_items;
+mod memory_namespaces;
 mod memory_retention;
 mod memory_sessions;
 mod memory_settings;

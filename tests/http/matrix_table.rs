@@ -202,6 +202,7 @@ const ROWS: &[Row] = &[
     ),
     row("search_items", |thread, _| below(thread), READ),
     row("list_namespaces", |_, _| body(json!({})), READ),
+    row("list_largest_namespaces", |_, _| body(json!({})), READ),
     row("count_items", |thread, _| below(thread), READ),
     row("list_item_versions", |thread, _| item(thread, json!({})), READ),
     row("get_item_version", |thread, _| item(thread, json!({"version": 1})), READ),

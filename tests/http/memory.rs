@@ -22,7 +22,7 @@ use threadkeep::domain::checkpoints::storage::{
 use threadkeep::domain::checkpoints::timeline::{Timeline, TimelineQuery};
 use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{self, Examine};
-use threadkeep::domain::engine::Engine;
+use threadkeep::domain::engine::{Engine, PoolUse};
 use threadkeep::domain::names::{CheckpointNs, ThreadId};
 use threadkeep::domain::scheduling::background_tasks::Running;
 use threadkeep::domain::store::item::{Address, Item};
@@ -364,6 +364,10 @@ impl ThreadStorage for Memory {
 impl Engine for Memory {
     fn name(&self) -> &'static str {
         "memory"
+    }
+
+    fn pools(&self) -> Vec<PoolUse> {
+        vec![PoolUse { name: "data", in_use: 3, idle: 1, max: 8, waiting: 2 }]
     }
 
     async fn check_ready(&self) -> Result<()> {

@@ -10,8 +10,7 @@ use threadkeep::domain::json::exact_json;
 use threadkeep::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use threadkeep::domain::store::feed::ChangeKind;
 use threadkeep::domain::store::item::{
-    Address, ChangeItem, CountedItems, Item, ItemPage, ListNamespaces, Scope, SearchItems,
-    SearchMode,
+    Address, ChangeItem, Item, ItemPage, Scope, SearchItems, SearchMode,
 };
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::store::storage::ItemStorage;
@@ -162,36 +161,6 @@ impl ItemStorage for Memory {
         let next = (items.len() > query.limit).then(|| items[query.limit - 1].position(query.sort));
         items.truncate(query.limit);
         Ok(ItemPage { items, next, omitted: 0 })
-    }
-
-    async fn list_namespaces(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        query: &ListNamespaces,
-        _: Micros,
-    ) -> Result<Vec<Namespace>> {
-        self.called(format!("list_namespaces {query:?}"))?;
-        let found = self.found(caller, within, &Scope::default());
-        let depth = query.max_depth.unwrap_or(usize::MAX);
-        let mut all: Vec<Namespace> = found
-            .iter()
-            .map(|it| &it.address.namespace)
-            .filter(|it| query.matches(it))
-            .map(|it| it.truncated(depth))
-            .collect();
-        all.dedup();
-        Ok(all.into_iter().skip(query.offset).take(query.limit).collect())
-    }
-
-    async fn count_below(
-        &self,
-        _: &str,
-        namespaces: &[Namespace],
-        _: Micros,
-    ) -> Result<Vec<CountedItems>> {
-        self.called("count_below")?;
-        Ok(namespaces.iter().map(|_| CountedItems::default()).collect())
     }
 
     async fn count_items(

@@ -43,6 +43,15 @@ async fn requests_are_counted_by_route_and_status() {
         let line = format!("threadkeep_http_request_seconds_count{{{labels}}} {count}\n");
         assert!(text.contains(&line), "{line}{text}");
     }
+    for (name, labels, count) in [
+        ("connections", r#"pool="data",state="in_use""#, 3),
+        ("connections", r#"pool="data",state="idle""#, 1),
+        ("connections", r#"pool="data",state="max""#, 8),
+        ("waiting", r#"pool="data""#, 2),
+    ] {
+        let line = format!("threadkeep_database_{name}{{{labels}}} {count}\n");
+        assert!(text.contains(&line), "{line}{text}");
+    }
     assert!(!text.contains("invented"));
 }
 

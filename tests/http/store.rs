@@ -140,6 +140,38 @@ async fn a_batch_has_a_result_for_each_operation() {
 }
 
 #[tokio::test]
+async fn the_largest_namespaces_are_listed() {
+    let server = with_items().await;
+    let largest = async |body: Value| server.post("/v1/store/namespaces/largest", &body).await;
+    let all = largest(json!({})).await.ok().json();
+    let found = all["namespaces"].as_array().unwrap();
+    assert_eq!(found.len(), 2, "{all}");
+    assert_eq!(
+        (&found[0]["namespace"], &found[0]["items"]),
+        (&json!(["ann", "memories"]), &json!(2))
+    );
+    assert!(found[0]["size_bytes"].as_u64() > found[1]["size_bytes"].as_u64(), "{all}");
+    assert!(found[0]["updated_at"].is_string());
+    let below = largest(json!({"prefix": ["bob"], "limit": 1})).await.ok().json();
+    assert_eq!(below["namespaces"], json!([found[1]]));
+    for (body, field) in [
+        (json!({"limit": -1}), "limit"),
+        (json!({"prefix": ["a.b"]}), "namespace"),
+        (json!({"prefix": [""]}), "namespace"),
+    ] {
+        let answer = largest(body).await;
+        answer.assert_problem(422, "invalid");
+        assert_eq!(answer.field(), field);
+    }
+    let calls = server.storage.calls();
+    let limits: Vec<_> =
+        calls.iter().filter_map(|it| it.strip_prefix("largest_namespaces ")).collect();
+    assert_eq!(limits, ["10", "1"]);
+    assert!(largest(json!({"limit": 5_000})).await.ok().json()["namespaces"].is_array());
+    assert!(server.storage.calls().contains(&"largest_namespaces 100".to_owned()));
+}
+
+#[tokio::test]
 async fn one_bad_operation_fails_alone_or_for_all() {
     let server = with_items().await;
     let ops = json!([

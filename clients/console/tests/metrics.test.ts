@@ -2,6 +2,7 @@
 
 import type { ServerInfo } from "threadkeep";
 import { expect, it } from "vitest";
+import { poolsIn } from "../src/app/database_pools.js";
 import { samplesIn } from "../src/app/metrics_text.js";
 import { latencyText } from "../src/app/route_table.js";
 import { groupsIn, quantileOf, routesIn, routesSince } from "../src/app/server_metrics.js";
@@ -86,7 +87,7 @@ it("what was counted since is the difference, and nothing where the counts began
 it("totals are those of the features that the server has; what never happened is 0", () => {
   const titles = (features: object) =>
     groupsIn(samplesIn(TEXT), features as Record<string, unknown>).map(({ title }) => title);
-  expect(titles({})).toEqual(["Queues", "Feeds", "Connections"]);
+  expect(titles({})).toEqual(["Queues", "Feeds", "Connections of clients"]);
   expect(titles({ object_store: true, redis: false })).toContain("Object store");
   const groups = groupsIn(samplesIn(TEXT), { object_store: true });
   const totals = groups.flatMap((group) => group.totals);
@@ -97,6 +98,24 @@ it("totals are those of the features that the server has; what never happened is
   });
   expect(totalOf("Failures")).toMatchObject({ value: 3, isFailure: true });
   expect(totalOf("Packs written")?.value).toBe(0);
+});
+
+it("pools have what is in use, free and waited for, and a pool that is new its own name", () => {
+  const connections = (pool: string, state: string, value: number) =>
+    `threadkeep_database_connections{pool="${pool}",state="${state}"} ${value}`;
+  const text = [
+    connections("data", "in_use", 3),
+    connections("data", "idle", 1),
+    connections("data", "max", 8),
+    'threadkeep_database_waiting{pool="data"} 2',
+    connections("later", "max", 4),
+    'threadkeep_other{pool="data"} 9',
+  ].join("\n");
+  expect(poolsIn(samplesIn(text))).toEqual([
+    { title: "Reads and writes", inUse: 3, idle: 1, max: 8, waiting: 2 },
+    { title: "later", inUse: 0, idle: 0, max: 4, waiting: 0 },
+  ]);
+  expect(poolsIn(samplesIn(TEXT))).toEqual([]);
 });
 
 it("a support bundle has versions, limits and counts, and nothing of a person", () => {
@@ -112,6 +131,7 @@ it("a support bundle has versions, limits and counts, and nothing of a person", 
     'threadkeep_x_total{route="/v1/threads/secret thread"} 1',
     'threadkeep_x_total{tenant="secret-tenant"} 1',
     'other_total{route="/v1/x"} 1',
+    'threadkeep_database_waiting{pool="data"} 2',
   ].join("\n");
   const at = new Date("2026-01-31T13:00:00Z");
   const samples = samplesIn(`${TEXT}\n${hostile}`);
@@ -127,6 +147,7 @@ it("a support bundle has versions, limits and counts, and nothing of a person", 
     limits: { keep_last_max: 9 },
     metrics: expect.arrayContaining([
       "threadkeep_stale_threads 12",
+      'threadkeep_database_waiting{pool="data"} 2',
       'threadkeep_http_request_seconds_count{method="GET",route="/v1/threads/{id}",status="503"} 2',
     ]),
   });

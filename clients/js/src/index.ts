@@ -200,6 +200,7 @@ export type {
   ItemValue,
   ItemVersion,
   ItemVersionPage,
+  LargeNamespace,
   NamespacePage,
   NamespaceSetting,
 } from "./client/store_records.js";

@@ -94,3 +94,24 @@ describe("namespaces", () => {
     },
   );
 });
+
+describe("the largest namespaces", () => {
+  const LARGE = { namespace: ["ann", "a/b"], items: 3, size_bytes: 210, updated_at: TIME };
+
+  it("come with what is in each", async () => {
+    answer("/v1/store/namespaces/largest", { namespaces: [LARGE] });
+    const found = await client.store.largestNamespaces(["ann"], { limit: 1 });
+    const { namespace, items } = LARGE;
+    expect(found).toEqual([{ namespace, items, sizeBytes: 210, updatedAt: new Date(TIME) }]);
+    await client.store.largestNamespaces();
+    expect(bodies()).toEqual([{ prefix: ["ann"], limit: 1 }, { prefix: [] }]);
+  });
+
+  it.each([{ items: "3" }, { namespace: "ann" }, { size_bytes: null }])(
+    "with %j are an error of the protocol",
+    async (wrong) => {
+      answer("/v1/store/namespaces/largest", { namespaces: [{ ...LARGE, ...wrong }] });
+      await expect(client.store.largestNamespaces()).rejects.toBeInstanceOf(ProtocolError);
+    },
+  );
+});

@@ -22,6 +22,7 @@ pub enum Share {
 
 pub struct FairPlaces {
     share: Share,
+    count: usize,
     share_max: usize,
     state: Mutex<State>,
 }
@@ -46,7 +47,7 @@ impl FairPlaces {
     /// A tenant's share is one half.
     pub fn new(count: usize, share: Share) -> Arc<Self> {
         let state = Mutex::new(State { free: count, ..State::default() });
-        Arc::new(Self { share, share_max: (count / 2).max(1), state })
+        Arc::new(Self { share, count, share_max: (count / 2).max(1), state })
     }
 
     /// # Errors
@@ -94,9 +95,19 @@ impl FairPlaces {
         state.waiting.clear();
     }
 
-    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How many places are taken.
+    pub fn taken_count(&self) -> usize {
+        self.count - self.state().free
+    }
+
+    /// How many calls wait for a place.
     pub fn waiting_count(&self) -> usize {
-        self.state().waiting.values().map(VecDeque::len).sum()
+        let state = self.state();
+        state.waiting.values().flatten().filter(|it| !it.is_closed()).count()
     }
 
     fn give(self: &Arc<Self>, state: &mut State, tenant: &str) -> Place {

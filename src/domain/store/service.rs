@@ -12,10 +12,8 @@ use super::changing::Changing;
 use super::commit::{Changed, ItemCommit};
 use super::embedding::{Embedder, Embeddings};
 use super::item::{
-    Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, ListNamespaces, NamespacePage, OpResult,
-    Scope, SearchItems, SearchMode,
+    Address, ChangeItem, GetItem, Item, ItemOp, ItemPage, OpResult, Scope, SearchItems, SearchMode,
 };
-use super::namespace::Namespace;
 use super::namespace_settings::NamespaceSettings;
 use super::rules::{check_repetitions, fail_as_one, permitted, within};
 use crate::domain::caller::Caller;
@@ -23,7 +21,6 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
-use crate::domain::pages::{COUNTED_MAX, COUNTED_ROWS_MAX, cut};
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::store::storage::ItemStorage;
 use crate::domain::tenants::quotas::Quotas;
@@ -225,44 +222,6 @@ impl Items {
             self.refresh(caller, &mut due, now).await?;
         }
         Ok(page)
-    }
-
-    async fn list_namespaces(
-        &self,
-        caller: &Caller,
-        query: ListNamespaces,
-    ) -> Result<NamespacePage> {
-        let within = query.prefix().readable(caller);
-        let most = if query.counts { COUNTED_ROWS_MAX } else { usize::MAX };
-        let limit = query.limit.min(most);
-        if within.is_empty() || limit == 0 {
-            let counts = query.counts.then(Vec::new);
-            return Ok(NamespacePage { counts, ..NamespacePage::default() });
-        }
-        // One more than asked for tells whether there is a next page.
-        let (query, now) = (ListNamespaces { limit: limit + 1, ..query }, self.clock.now());
-        let mut namespaces = self.storage.list_namespaces(caller, &within, &query, now).await?;
-        let next = cut(&mut namespaces, limit, Namespace::clone);
-        let mut counts = None;
-        if query.counts {
-            counts = Some(self.count_each(caller, &namespaces, now).await?);
-        }
-        Ok(NamespacePage { namespaces, counts, next })
-    }
-
-    /// Of each namespace the items in it and below it that the caller may read.
-    async fn count_each(
-        &self,
-        caller: &Caller,
-        namespaces: &[Namespace],
-        now: Micros,
-    ) -> Result<Vec<u64>> {
-        let readable: Vec<_> = namespaces.iter().map(|it| it.readable(caller)).collect();
-        let counted = self.storage.count_below(&caller.tenant, &readable.concat(), now).await?;
-        let mut counted = counted.iter().map(|it| it.items);
-        let most = COUNTED_MAX.unsigned_abs();
-        let sum = |it: &Vec<Namespace>| counted.by_ref().take(it.len()).sum::<u64>().min(most);
-        Ok(readable.iter().map(sum).collect())
     }
 
     async fn count(&self, caller: &Caller, scope: &Scope) -> Result<u64> {

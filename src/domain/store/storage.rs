@@ -5,11 +5,10 @@ use async_trait::async_trait;
 use super::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use super::feed::FeedStorage;
 use super::indexing_storage::IndexingStorage;
-use super::item::{
-    Address, ChangeItem, CountedItems, Item, ItemPage, ListNamespaces, Scope, SearchItems,
-};
+use super::item::{Address, ChangeItem, Item, ItemPage, Scope, SearchItems};
 use super::namespace::Namespace;
 use super::namespace_settings::SettingsStorage;
+use super::namespace_storage::NamespaceStorage;
 use super::walk_storage::WalkStorage;
 use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
@@ -32,6 +31,7 @@ pub trait ItemStorage:
     + IndexingStorage
     + TextStorage
     + WalkStorage
+    + NamespaceStorage
     + LaneStorage
 {
     /// Checks and seals the values of changes that happen together. No round trip once the tenant is known here, and the
@@ -74,23 +74,6 @@ pub trait ItemStorage:
         query: &SearchItems,
         now: Micros,
     ) -> Result<ItemPage>;
-
-    /// Namespaces that hold items, in order.
-    async fn list_namespaces(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        query: &ListNamespaces,
-        now: Micros,
-    ) -> Result<Vec<Namespace>>;
-
-    /// Of each of these ranges the items in it and below it, see [`CountedItems`]. One round trip.
-    async fn count_below(
-        &self,
-        tenant: &str,
-        namespaces: &[Namespace],
-        now: Micros,
-    ) -> Result<Vec<CountedItems>>;
 
     async fn count_items(
         &self,

@@ -6,6 +6,7 @@ pub mod changes;
 pub mod handlers;
 pub mod history;
 pub mod key;
+pub mod largest;
 pub mod settings;
 pub mod vectors;
 pub mod wire;

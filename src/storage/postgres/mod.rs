@@ -26,7 +26,7 @@ use sqlx::Row;
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::Engine;
+use crate::domain::engine::{Engine, PoolUse};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::domain::tenants::audit::Act;
@@ -230,6 +230,15 @@ impl LaneStorage for PostgresStorage {
 impl Engine for PostgresStorage {
     fn name(&self) -> &'static str {
         "postgres"
+    }
+
+    fn pools(&self) -> Vec<PoolUse> {
+        vec![
+            self.pool.usage("data"),
+            self.searches.usage("searches"),
+            self.first.usage("keys"),
+            self.rights_writes.usage("rights"),
+        ]
     }
 
     async fn check_ready(&self) -> Result<()> {

@@ -14,6 +14,7 @@ use sqlx::Executor as _;
 use super::connection::Connection;
 use super::servers::{Refusal, Servers};
 use crate::domain::Error;
+use crate::domain::engine::PoolUse;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
 
@@ -113,6 +114,17 @@ impl Pool {
         Ok(lease)
     }
 
+    pub fn usage(&self, name: &'static str) -> PoolUse {
+        let status = self.inner.status();
+        PoolUse {
+            name,
+            in_use: status.size.saturating_sub(status.available),
+            idle: status.available,
+            max: status.max_size,
+            waiting: status.waiting + self.places.waiting_count(),
+        }
+    }
+
     /// Closes what nobody uses any more.
     pub fn close_idle(&self) {
         self.inner.retain(|_, metrics| metrics.last_used() <= IDLE);
@@ -138,6 +150,10 @@ impl SearchPool {
 
     pub async fn get(&self, tenant: &str) -> Result<Lease, Error> {
         self.0.get_at(self.0.places.take(tenant).await?).await
+    }
+
+    pub fn usage(&self, name: &'static str) -> PoolUse {
+        self.0.usage(name)
     }
 
     pub fn clear(&self) {

@@ -2,6 +2,8 @@
 //!
 //! **Invariant:** a connection whose future was dropped, or whose transaction was not ended, is closed and never used again.
 
+mod pools;
+
 use std::fs::{File, TryLockError};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;

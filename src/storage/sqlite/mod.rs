@@ -31,7 +31,7 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::Engine;
+use crate::domain::engine::{Engine, PoolUse};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::storage::content::chunk_memory::ChunkMemory;
@@ -146,6 +146,10 @@ impl LaneStorage for SqliteStorage {
 impl Engine for SqliteStorage {
     fn name(&self) -> &'static str {
         "sqlite"
+    }
+
+    fn pools(&self) -> Vec<PoolUse> {
+        self.connections.pools()
     }
 
     async fn check_ready(&self) -> Result<()> {

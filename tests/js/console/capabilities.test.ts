@@ -195,6 +195,7 @@ const LISTS: Record<
 > = {
   list_subjects: ["#/access?show=subjects", ["GET", "/v1/subjects?limit=1"]],
   list_session_kinds: ["#/sessions", ["POST", "/v1/sessions/kinds", { limit: 1 }]],
+  list_largest_namespaces: ["#/usage", ["POST", "/v1/store/namespaces/largest", { limit: 1 }]],
   list_namespaces: ["#/store", ["POST", "/v1/store/namespaces", { counts: true, limit: 1 }]],
 };
 

@@ -52,6 +52,11 @@ it("shows what the server is, and the requests that it has answered by route", a
   const [count, , half, most, , refused, failed] = await cellsOf(page, "POST /v1/threads/get");
   expect([count, refused, failed]).toEqual(["21", "1", "0"]);
   expect([half, most].filter((text) => !/^[\d.]+ m?s$/.test(text ?? ""))).toEqual([]);
+  const pools = page.getByRole("region", { name: "Connections to the database" });
+  const cells = (name: string) =>
+    pools.getByRole("row", { name: new RegExp(`^${name}\\b`) }).getByRole("cell").allInnerTexts();
+  expect(await cells("Writes")).toEqual(["0", "0", "1", "0"]);
+  expect((await cells("Searches and lists"))[2]).toBe("6");
   await page.getByRole("heading", { name: "Queues" }).waitFor();
   await page.getByText("Followers of items").waitFor();
   // Neither is set up here.

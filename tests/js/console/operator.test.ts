@@ -154,6 +154,8 @@ describe("usage", () => {
       ...["--requests-per-second", "700"],
     ]);
     await client.store.put(["ann", "notes"], "first", { text: "boat" });
+    await client.store.put(["ann", "notes"], "second", { text: "train" });
+    await client.store.put(["reports"], "long", { text: "x".repeat(3_000) });
     const saver = new ThreadkeepSaver({ url: stage.server.url, apiKey: key });
     for (const [thread, length] of [
       ["small", 10],
@@ -180,6 +182,16 @@ describe("usage", () => {
     await expect
       .poll(() => largest.allInnerTexts())
       .toEqual(["large", "medium", "small", 'trip, by "boat"']);
+    const spaces = page.getByRole("region", { name: "Largest namespaces" }).locator("tbody tr");
+    await expect
+      .poll(() => spaces.allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^reports\s+1\s+2\.9 KiB/),
+        expect.stringMatching(/^ann \/ notes\s+2\s+31 B/),
+      ]);
+    await spaces.first().getByRole("link").click();
+    await page.getByRole("link", { name: "long", exact: true }).waitFor();
+    await page.goBack();
     const limits = await client.limits();
     const rows = page.locator(".limits > div");
     await expect.poll(() => rows.count()).toBe(Object.keys(limits).length);

@@ -76,6 +76,7 @@ export const PERMISSIONS = {
   list_files: "namespaces:read",
   list_item_versions: "namespaces:read",
   list_keys: "tenant:read",
+  list_largest_namespaces: "namespaces:read",
   list_namespace_settings: "namespaces:read",
   list_namespaces: "namespaces:read",
   list_retention_policies: "tenant:read",

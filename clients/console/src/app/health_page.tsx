@@ -12,6 +12,7 @@ import { CopyButton, DownloadButton } from "../parts/copy.js";
 import { Fact } from "../parts/facts.js";
 import { Empty, Failure, Loading } from "../parts/states.js";
 import { sizeText, Time } from "../parts/units.js";
+import { DatabasePools } from "./database_pools.js";
 import { engineName, useInfo } from "./info.js";
 import { LIST_MS } from "./live.js";
 import { type Sample, samplesIn } from "./metrics_text.js";
@@ -147,6 +148,7 @@ function Metrics() {
       </p>
       <h2>Requests</h2>
       <RouteTable now={data.now} before={data.before} startedAt={info?.startedAt} />
+      <DatabasePools samples={data.now.samples} />
       {groupsIn(data.now.samples, info?.features ?? {}).map((group) => (
         <Totals key={group.title} group={group} />
       ))}

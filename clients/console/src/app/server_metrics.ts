@@ -149,7 +149,7 @@ const GROUPS: readonly KnownGroup[] = [
     ],
   },
   {
-    title: "Connections",
+    title: "Connections of clients",
     totals: [
       { name: "threadkeep_connections_turned_away_total", title: "Turned away: too many" },
       { name: "threadkeep_connections_turned_out_total", title: "Ended: nobody logged in" },

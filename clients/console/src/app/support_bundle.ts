@@ -4,7 +4,8 @@ import type { ServerInfo } from "threadkeep";
 import type { Sample } from "./metrics_text.js";
 
 /** Labels whose values are words of the program. */
-const LABELS = new Set(["method", "route", "status", "le", "quantile", "turn", "form", "reason"]);
+const HTTP = ["method", "route", "status"];
+const LABELS = new Set([...HTTP, "le", "quantile", "turn", "form", "reason", "pool", "state"]);
 const OWN = /^threadkeep_[a-z_]+$/;
 const WORD = /^[A-Za-z0-9_.+{}*/-]{1,100}$/;
 

@@ -37,6 +37,8 @@ import {
   itemText,
   itemVersion,
   itemVersionPage,
+  type LargeNamespace,
+  largestNamespaces,
   type NamespacePage,
   type NamespaceSetting,
   namespacePage,
@@ -190,6 +192,20 @@ export class Store {
   async namespaces(options: NamespacesOptions = {}): Promise<string[][]> {
     const body = namespacesBody(options);
     return namespacesIn(await this.#calls.with(options).read("/v1/store/namespaces", body));
+  }
+
+  /**
+   * The namespaces below a prefix whose items have the most bytes, the largest first, at most 100 (`limit`, default 10). The server goes
+   * through all items there: UnavailableError where they are too many for its time.
+   */
+  async largestNamespaces(
+    prefix: Namespace = [],
+    options: { limit?: number | undefined } & CallOptions = {},
+  ): Promise<LargeNamespace[]> {
+    const limit = optionalWholeNumber(options.limit, "limit");
+    const body = { prefix: namespaceOf(prefix, "prefix"), limit };
+    const path = "/v1/store/namespaces/largest";
+    return largestNamespaces(await this.#calls.with(options).read(path, body)).namespaces;
   }
 
   /**

@@ -148,6 +148,22 @@ export function namespacePage(found: unknown): NamespacePage {
   return { namespaces, ...countsIn(raw, namespaces.length), ...nextCursorIn(raw) };
 }
 
+/** A namespace with what is in it, not below it. `sizeBytes` is that of its items' values as JSON text. */
+export type LargeNamespace = ReturnType<typeof largeNamespace>;
+const largeNamespace = recordOf<Schemas["LargeNamespace"]>()("a namespace", {
+  namespace: texts,
+  items: number,
+  size_bytes: number,
+  updated_at: optionalTime,
+});
+
+export const largestNamespaces = recordOf<Schemas["LargestNamespaces"]>()(
+  "the largest namespaces",
+  {
+    namespaces: list(largeNamespace),
+  },
+);
+
 /** As many counts as there are namespaces. */
 function countsIn(raw: Schemas["Namespaces"], length: number): { counts?: number[] } {
   const counts: unknown = raw.counts;

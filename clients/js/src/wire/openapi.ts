@@ -2136,6 +2136,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/store/namespaces/largest": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List the largest namespaces
+         * @description The namespaces whose items have the most bytes, the largest first, with what is in each itself, not below it. Goes through all items
+         *     below the prefix that the caller may read; where they are too many for its time, it ends with `deadline_exceeded`.
+         */
+        post: operations["list_largest_namespaces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/store/put": {
         parameters: {
             query?: never;
@@ -3937,6 +3958,24 @@ export interface components {
             /** @description Send it for the next page; absent at the end. */
             next_cursor?: string | null;
         };
+        LargeNamespace: {
+            /** Format: int64 */
+            items: number;
+            namespace: string[];
+            /**
+             * Format: int64
+             * @description As items count: before compression and sharing.
+             */
+            size_bytes: number;
+            /**
+             * Format: date-time
+             * @description Of the item that was changed last.
+             */
+            updated_at?: string | null;
+        };
+        LargestNamespaces: {
+            namespaces: components["schemas"]["LargeNamespace"][];
+        };
         Lease: {
             /**
              * Format: date-time
@@ -4632,6 +4671,15 @@ export interface components {
             namespace: string[];
             /** @description True: with the values. Default false. */
             values?: boolean | null;
+        };
+        ListLargestNamespaces: {
+            /**
+             * Format: int64
+             * @description Default 10, at most 100.
+             */
+            limit?: number | null;
+            /** @description Labels that the namespaces begin with. */
+            prefix?: string[] | null;
         };
         ListNamespaces: {
             /** @description All must hold. */
@@ -12609,6 +12657,46 @@ export interface operations {
                 };
                 content: {
                     "application/msgpack": components["schemas"]["Namespaces"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    list_largest_namespaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["ListLargestNamespaces"];
+            };
+        };
+        responses: {
+            /** @description The largest namespaces */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["LargestNamespaces"];
                 };
             };
             400: components["responses"]["400.malformed_body"];

@@ -57,6 +57,33 @@ async fn keys_and_readiness_wait_for_no_reader_of_data() {
 }
 
 #[tokio::test]
+async fn pools_tell_what_is_in_use_and_who_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let storage = stored(&folder).await;
+    let connections = &storage.connections;
+    let used = |name: &str| {
+        let found = connections.pools().into_iter().find(|it| it.name == name).unwrap();
+        (found.in_use, found.max, found.waiting)
+    };
+    let read = connections.begin_read().await.unwrap();
+    let search = connections.begin_search("a").await.unwrap();
+    let write = connections.begin_write().await.unwrap();
+    assert_eq!((used("readers"), used("keys")), ((1, READERS, 0), (0, FIRST_READERS, 0)));
+    assert_eq!((used("searches"), used("writer")), ((1, SEARCHERS, 0), (1, 1, 0)));
+    let mut second = Box::pin(unconstrained(connections.begin_write_for("a")));
+    assert!(poll!(second.as_mut()).is_pending());
+    assert_eq!(used("writer"), (1, 1, 1));
+    // Who has left waits no more.
+    drop(second);
+    assert_eq!(used("writer"), (1, 1, 0));
+    write.commit().await.unwrap();
+    read.end().await.unwrap();
+    search.end().await.unwrap();
+    assert_eq!(["readers", "searches", "writer"].map(|it| used(it).0), [0; 3]);
+    assert_eq!(connections.pools()[0].idle, 2);
+}
+
+#[tokio::test]
 async fn keys_are_written_between_slices_and_before_what_their_tenant_has_waiting() {
     use crate::domain::tenants::audit::{Act, ActKind};
     use crate::domain::tokens::key::{Key, ShownKey};

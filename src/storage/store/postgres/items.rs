@@ -17,8 +17,7 @@ use crate::domain::clock::Micros;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
-    Address, ChangeItem, CountedItems, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
-    SearchMode,
+    Address, ChangeItem, Item, ItemPage, Key, Scope, SearchItems, SearchMode,
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::storage::ItemStorage;
@@ -131,25 +130,6 @@ impl ItemStorage for PostgresStorage {
             SearchMode::Question { .. } => Err(unresolved()),
         };
         self.clear_pool_on_loss(page)
-    }
-
-    async fn list_namespaces(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        query: &ListNamespaces,
-        now: Micros,
-    ) -> Result<Vec<Namespace>> {
-        self.clear_pool_on_loss(self.read_namespaces(caller, within, query, now).await)
-    }
-
-    async fn count_below(
-        &self,
-        tenant: &str,
-        namespaces: &[Namespace],
-        now: Micros,
-    ) -> Result<Vec<CountedItems>> {
-        self.clear_pool_on_loss(self.read_counts(tenant, namespaces, now).await)
     }
 
     async fn count_items(

@@ -1,5 +1,7 @@
-//! Finds namespaces that hold items, by steps through the key: one probe for each, however many items it holds. Counts the items of some.
+//! Finds namespaces that hold items, by steps through the key: one probe for each, however many items it holds. Counts the items of some,
+//! and finds the largest.
 
+use async_trait::async_trait;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
@@ -12,6 +14,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::pages::COUNTED_MAX;
 use crate::domain::store::item::{CountedItems, ListNamespaces};
 use crate::domain::store::namespace::Namespace;
+use crate::domain::store::namespace_storage::NamespaceStorage;
 use crate::storage::postgres::PostgresStorage;
 use crate::storage::store::listing::Listing;
 
@@ -50,8 +53,51 @@ cross join lateral (
             and (i.expires_at is null or i.expires_at > $4) limit $5) i) c
 order by r.ord";
 
+/// As [`COUNTS`], with $5 the limit.
+const LARGEST: &str = "
+select g.* from unnest(cast($2 as text[]), cast($3 as text[])) r (low, high)
+cross join lateral (
+    select i.namespace, count(*) as items, sum(i.size_bytes)::bigint as size_bytes, max(i.updated_at) as updated_at
+    from items i
+    where i.tenant = $1 and i.namespace >= r.low::text[] and i.namespace < r.high::text[]
+        and (i.expires_at is null or i.expires_at > $4)
+    group by i.namespace) g
+order by g.size_bytes desc, g.namespace limit $5";
+
+#[async_trait]
+impl NamespaceStorage for PostgresStorage {
+    async fn list_namespaces(
+        &self,
+        caller: &Caller,
+        within: &[Namespace],
+        query: &ListNamespaces,
+        now: Micros,
+    ) -> Result<Vec<Namespace>> {
+        self.clear_pool_on_loss(self.read_namespaces(caller, within, query, now).await)
+    }
+
+    async fn count_below(
+        &self,
+        tenant: &str,
+        namespaces: &[Namespace],
+        now: Micros,
+    ) -> Result<Vec<CountedItems>> {
+        self.clear_pool_on_loss(self.read_counts(tenant, namespaces, now).await)
+    }
+
+    async fn largest_namespaces(
+        &self,
+        tenant: &str,
+        within: &[Namespace],
+        limit: usize,
+        now: Micros,
+    ) -> Result<Vec<(Namespace, CountedItems)>> {
+        self.clear_pool_on_loss(self.read_largest(tenant, within, limit, now).await)
+    }
+}
+
 impl PostgresStorage {
-    pub(in crate::storage) async fn read_counts(
+    async fn read_counts(
         &self,
         tenant: &str,
         namespaces: &[Namespace],
@@ -66,16 +112,31 @@ impl PostgresStorage {
             .bind(COUNTED_MAX)
             .fetch_all(&mut *self.searches.get(tenant).await?)
             .await?;
-        let counted = |row: &PgRow| CountedItems {
-            items: row.get::<i64, _>("items").unsigned_abs(),
-            size_bytes: row.get::<i64, _>("size_bytes").unsigned_abs(),
-            updated_at: row.get("updated_at"),
-        };
         Ok(rows.iter().map(counted).collect())
     }
 
+    async fn read_largest(
+        &self,
+        tenant: &str,
+        within: &[Namespace],
+        limit: usize,
+        now: Micros,
+    ) -> Result<Vec<(Namespace, CountedItems)>> {
+        let (low, high): (Vec<_>, Vec<_>) = within.iter().map(range).unzip();
+        let rows = sqlx::query(LARGEST)
+            .bind(tenant)
+            .bind(low)
+            .bind(high)
+            .bind(now)
+            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .fetch_all(&mut *self.searches.get(tenant).await?)
+            .await?;
+        let found = |row: &PgRow| (Namespace::stored(row.get("namespace")), counted(row));
+        Ok(rows.iter().map(found).collect())
+    }
+
     /// Round trips: one per range of the caller's and 1,000 namespaces.
-    pub(in crate::storage) async fn read_namespaces(
+    async fn read_namespaces(
         &self,
         caller: &Caller,
         within: &[Namespace],
@@ -123,6 +184,14 @@ impl PostgresStorage {
             }
         }
         Ok(listing.finish())
+    }
+}
+
+fn counted(row: &PgRow) -> CountedItems {
+    CountedItems {
+        items: row.get::<i64, _>("items").unsigned_abs(),
+        size_bytes: row.get::<i64, _>("size_bytes").unsigned_abs(),
+        updated_at: row.get("updated_at"),
     }
 }
 

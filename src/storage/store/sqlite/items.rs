@@ -14,8 +14,7 @@ use crate::domain::error::Obstacle;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
-    Address, ChangeItem, CountedItems, Item, ItemPage, Key, ListNamespaces, Scope, SearchItems,
-    SearchMode,
+    Address, ChangeItem, Item, ItemPage, Key, Scope, SearchItems, SearchMode,
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::storage::ItemStorage;
@@ -125,25 +124,6 @@ impl ItemStorage for SqliteStorage {
             SearchMode::Vector(near) => self.read_nearest(caller, within, (query, near), now).await,
             SearchMode::Question { .. } => Err(unresolved()),
         }
-    }
-
-    async fn list_namespaces(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        query: &ListNamespaces,
-        now: Micros,
-    ) -> Result<Vec<Namespace>> {
-        self.read_namespaces(caller, within, query, now).await
-    }
-
-    async fn count_below(
-        &self,
-        tenant: &str,
-        namespaces: &[Namespace],
-        now: Micros,
-    ) -> Result<Vec<CountedItems>> {
-        self.read_counts(tenant, namespaces, now).await
     }
 
     async fn count_items(

@@ -4,6 +4,7 @@ pub(in crate::storage) mod erasure;
 pub(in crate::storage) mod feeds;
 pub(in crate::storage) mod history;
 pub(in crate::storage) mod items;
+mod namespaces;
 pub(in crate::storage) mod near;
 pub(in crate::storage) mod search;
 pub(in crate::storage) mod vectors;

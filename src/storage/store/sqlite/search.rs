@@ -1,4 +1,4 @@
-//! Searches, counts and lists items. SQL narrows down by namespace. This file decides filters on the texts.
+//! Searches and counts items. SQL narrows down by namespace. This file decides filters on the texts.
 
 use serde_json::json;
 use sqlx::sqlite::{SqliteArguments, SqliteConnection};
@@ -9,10 +9,9 @@ use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
-use crate::domain::pages::COUNTED_MAX;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{
-    CountedItems, Item, ItemCursor, ItemPage, ItemSort, ListNamespaces, Scope, SearchItems, Select,
+    Item, ItemCursor, ItemPage, ItemSort, Scope, SearchItems, Select,
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
@@ -20,7 +19,6 @@ use crate::storage::checkpoints::sqlite::views::Tenant;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 use crate::storage::sqlite::SqliteStorage;
 use crate::storage::sqlite::connection::Read;
-use crate::storage::store::listing::Listing;
 use crate::storage::store::opening::{count_opened, opening_size};
 use crate::storage::store::{Candidates, StoredItem, namespaces, order_by, selected};
 
@@ -132,80 +130,6 @@ impl SqliteStorage {
             }
             prefetch.fetch_missing(self.objects.as_deref(), &secret).await?;
         }
-    }
-
-    /// One probe for each namespace, however many items it holds.
-    pub(in crate::storage) async fn read_namespaces(
-        &self,
-        caller: &Caller,
-        within: &[Namespace],
-        query: &ListNamespaces,
-        now: Micros,
-    ) -> Result<Vec<Namespace>> {
-        const NEXT: &str = "
-            select namespace from items where tenant = $1 and namespace >= $2
-                and ($3 is null or namespace < $3) and (expires_at is null or expires_at > $4)
-            order by namespace limit 1";
-        let mut listing = Listing::new(query);
-        let depth = listing.depth().map_or(usize::MAX, |it| it.max(1));
-        let mut read = self.connections.begin_search(&caller.tenant).await?;
-        'ranges: for prefix in within {
-            let (mut from, to) = (namespaces::encode(prefix), namespaces::end(prefix));
-            if let Some(after) = listing.after(prefix) {
-                from = namespaces::behind(after, depth);
-            }
-            loop {
-                let row = sqlx::query(NEXT)
-                    .bind(&caller.tenant)
-                    .bind(&from)
-                    .bind(&to)
-                    .bind(now)
-                    .fetch_optional(&mut *read)
-                    .await?;
-                let Some(row) = row else { break };
-                let found: Vec<u8> = row.try_get(0)?;
-                let namespace = namespaces::decode(&found)?;
-                if !listing.take(&namespace) {
-                    break 'ranges;
-                }
-                from = namespaces::behind(&namespace, depth);
-            }
-        }
-        read.end().await?;
-        Ok(listing.finish())
-    }
-}
-
-impl SqliteStorage {
-    pub(in crate::storage) async fn read_counts(
-        &self,
-        tenant: &str,
-        within: &[Namespace],
-        now: Micros,
-    ) -> Result<Vec<CountedItems>> {
-        const COUNTS: &str = "
-            select count(*), coalesce(sum(size_bytes), 0), max(updated_at) from (
-                select size_bytes, updated_at from items where tenant = $1 and namespace >= $2
-                    and ($3 is null or namespace < $3) and (expires_at is null or expires_at > $4) limit $5)";
-        let mut counted = Vec::with_capacity(within.len());
-        let mut read = self.connections.begin_search(tenant).await?;
-        for prefix in within {
-            let row = sqlx::query(COUNTS)
-                .bind(tenant)
-                .bind(namespaces::encode(prefix))
-                .bind(namespaces::end(prefix))
-                .bind(now)
-                .bind(COUNTED_MAX)
-                .fetch_one(&mut *read)
-                .await?;
-            counted.push(CountedItems {
-                items: row.try_get::<i64, _>(0)?.unsigned_abs(),
-                size_bytes: row.try_get::<i64, _>(1)?.unsigned_abs(),
-                updated_at: row.try_get(2)?,
-            });
-        }
-        read.end().await?;
-        Ok(counted)
     }
 }
 

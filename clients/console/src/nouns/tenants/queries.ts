@@ -3,11 +3,12 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { mayList } from "../../api/capabilities.js";
 import { useApi } from "../../api/context.js";
+import { maySee } from "../../api/grants.js";
 import { COUNTED_MS, listInterval } from "../../app/live.js";
 import type { AuditRoute } from "../../app/route.js";
 
 export const PAGE_EVENTS = 100;
-const LARGEST_THREADS = 10;
+const LARGEST = 10;
 
 export type AuditFilter = Omit<AuditRoute, "page">;
 
@@ -29,12 +30,22 @@ export function useLargestThreads() {
       const page = await client.threads.search({
         sort: "size",
         order: "desc",
-        limit: LARGEST_THREADS,
+        limit: LARGEST,
         include: ["preview"],
         signal,
       });
       return page.threads;
     },
+    refetchInterval: COUNTED_MS,
+  });
+}
+
+export function useLargestNamespaces() {
+  const { client, identity } = useApi();
+  return useQuery({
+    queryKey: ["namespaces", "largest"],
+    enabled: maySee(identity, "namespaces"),
+    queryFn: ({ signal }) => client.store.largestNamespaces([], { limit: LARGEST, signal }),
     refetchInterval: COUNTED_MS,
   });
 }

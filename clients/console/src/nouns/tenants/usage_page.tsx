@@ -1,4 +1,4 @@
-/** How much the tenant keeps and may keep, its largest threads, and the limits of the server. */
+/** How much the tenant keeps and may keep, its largest threads and namespaces, and the limits of the server. */
 
 import { useId, useState } from "react";
 import type { Usage } from "threadkeep";
@@ -7,10 +7,12 @@ import { Allowed } from "../../parts/allowed.js";
 import { ShowAsCode } from "../../parts/code.js";
 import { Fact } from "../../parts/facts.js";
 import { Link } from "../../parts/link.js";
+import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
-import { sizeText, Time } from "../../parts/units.js";
+import { Table } from "../../parts/table.js";
+import { Size, sizeText, Time } from "../../parts/units.js";
 import { ThreadList } from "../threads/thread_row.js";
-import { useLargestThreads, useLimits, useUsage } from "./queries.js";
+import { useLargestNamespaces, useLargestThreads, useLimits, useUsage } from "./queries.js";
 
 const SAMPLES = samplesOf(
   { method: "GET", path: "/v1/usage" },
@@ -30,6 +32,7 @@ export default function UsagePage() {
         <UsageOfTenant />
       </Allowed>
       <LargestThreads />
+      <LargestNamespaces />
       <h2>Limits of the server</h2>
       <Limits />
     </>
@@ -58,6 +61,35 @@ function LargestThreads() {
       <h2>Largest threads</h2>
       <ThreadList threads={threads} />
       <Link to={{ page: "threads", sort: "size" }}>Threads by size</Link>
+    </section>
+  );
+}
+
+/** Absent where the credential lists no namespaces. */
+function LargestNamespaces() {
+  const { data: namespaces, error, refetch } = useLargestNamespaces();
+  const id = useId();
+  if (error && !namespaces) return <Failure error={error} retry={() => void refetch()} />;
+  if (namespaces === undefined || namespaces.length === 0) return null;
+  return (
+    <section>
+      <h2 id={id}>Largest namespaces</h2>
+      <Table labelledBy={id} heads={["Namespace", "Items", "Size", "Changed"]}>
+        {namespaces.map(({ namespace, items, sizeBytes, updatedAt }) => (
+          <tr key={JSON.stringify(namespace)}>
+            <td>
+              <Link to={{ page: "store", namespace }}>
+                <Marked text={namespace.join(" / ")} />
+              </Link>
+            </td>
+            <td>{exact(items)}</td>
+            <td>
+              <Size bytes={sizeBytes} />
+            </td>
+            <td>{updatedAt ? <Time at={updatedAt} /> : null}</td>
+          </tr>
+        ))}
+      </Table>
     </section>
   );
 }

@@ -1,1 +1,0 @@
-import{h as e,jt as t,on as n}from"./index-COEPEg-5.js";var r=n();function i({needs:n,children:i}){let a=e(n);return a===void 0?i:(0,r.jsxs)(t,{title:`This key or token may not see it`,children:[`It needs `,(0,r.jsx)(`code`,{children:a}),`.`]})}export{i as t};
