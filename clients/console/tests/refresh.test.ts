@@ -2,7 +2,7 @@
 
 import { InfiniteQueryObserver, QueryClient, QueryObserver } from "@tanstack/react-query";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Refresh } from "../src/app/refresh.js";
+import { ThreadRefresh } from "../src/app/thread_refresh.js";
 
 const READING_MS = 500;
 let queries: QueryClient;
@@ -34,12 +34,12 @@ async function settle(): Promise<void> {
   asked = [];
 }
 
-describe("Refresh", () => {
+describe("ThreadRefresh", () => {
   it("reads the thread that changed and the lists, and nothing else", async () => {
     for (const key of [["thread", "a"], ["thread", "b"], ["threads", "count"], ["usage"]])
       show(key);
     await settle();
-    new Refresh(queries).onChange("a");
+    new ThreadRefresh(queries).onChange("a");
     await vi.advanceTimersByTimeAsync(5_000);
     expect(asked.sort()).toEqual(["thread a", "threads count"]);
   });
@@ -51,7 +51,7 @@ describe("Refresh", () => {
     ])
       show(key);
     await settle();
-    new Refresh(queries).onChange(undefined);
+    new ThreadRefresh(queries).onChange(undefined);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(asked.sort()).toEqual(["thread a", "thread b"]);
   });
@@ -59,7 +59,7 @@ describe("Refresh", () => {
   it("reads once more for all that changed during a reading", async () => {
     show(["thread", "a"]);
     await settle();
-    const refresh = new Refresh(queries);
+    const refresh = new ThreadRefresh(queries);
     refresh.onChange("a");
     await vi.advanceTimersByTimeAsync(READING_MS / 2);
     for (let at = 0; at < 10; at += 1) refresh.onChange("a");
@@ -70,7 +70,7 @@ describe("Refresh", () => {
   it("reads again what was being read for the first time", async () => {
     show(["thread", "a"]);
     await vi.advanceTimersByTimeAsync(READING_MS / 2);
-    new Refresh(queries).onChange("a");
+    new ThreadRefresh(queries).onChange("a");
     await vi.advanceTimersByTimeAsync(READING_MS * 2);
     expect(asked).toEqual(["thread a", "thread a"]);
     expect(queries.getQueryData(["thread", "a"])).toBe(2);
@@ -88,12 +88,12 @@ describe("Refresh", () => {
     });
     list.subscribe(() => {});
     await settle();
-    new Refresh(queries).onChange("a");
+    new ThreadRefresh(queries).onChange("a");
     await vi.advanceTimersByTimeAsync(5_000);
     expect(asked).toEqual(["page 0"]);
     for (let at = 0; at < 3; at += 1) await list.fetchNextPage();
     await settle();
-    new Refresh(queries).onChange("a");
+    new ThreadRefresh(queries).onChange("a");
     await vi.advanceTimersByTimeAsync(5_000);
     expect(asked).toEqual([]);
   });

@@ -43,8 +43,8 @@ export class Requests {
 
   constructor(page: Page) {
     const count = (step: number) => (request: Request) => {
-      // The stream of changes has no end.
-      if (new URL(request.url()).pathname.endsWith("/v1/threads/changes")) return;
+      // Streams of changes have no end.
+      if (new URL(request.url()).pathname.endsWith("/changes")) return;
       this.#open += step;
       this.#lastAt = performance.now();
     };

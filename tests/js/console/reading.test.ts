@@ -50,8 +50,8 @@ interface Copying {
   copied?: string;
 }
 
-/** This answer has no end. */
-const STREAM = "/v1/threads/changes";
+/** These answers have no end. */
+const STREAM = /^\/v1\/(threads|store)\/changes$/;
 
 /** Counts what the page asks the server for, decoded. */
 class Traffic {
@@ -61,7 +61,7 @@ class Traffic {
   constructor(page: Page) {
     page.on("response", (response) => {
       const url = new URL(response.url());
-      if (!url.pathname.startsWith("/v1/") || url.pathname === STREAM) return;
+      if (!url.pathname.startsWith("/v1/") || STREAM.test(url.pathname)) return;
       this.calls.push(url);
       this.#bodies.push(
         response.body().then(

@@ -19,7 +19,7 @@ import { forgetMark } from "../nouns/checkpoints/marked_step.js";
 import { Failure, Loading } from "../parts/states.js";
 import { clearToasts } from "../parts/toasts.js";
 import { nameOf } from "./credentials.js";
-import { FeedContext, useThreadFeed } from "./followed.js";
+import { FeedsContext, useFeeds } from "./followed.js";
 import { ExpirySheet, LoginPage } from "./login.js";
 import { Shell } from "./shell.js";
 
@@ -49,17 +49,17 @@ function Gate({ credential }: { credential: Credential | undefined }) {
     [],
   );
   const api = useMemo(() => (data ? { client, identity: data } : undefined), [client, data]);
-  const feed = useThreadFeed(api, useQueryClient());
+  const feeds = useFeeds(api, useQueryClient());
   useEffect(() => {
     if (data && credential) nameCredential(credential.id, nameOf(data));
   }, [data, credential]);
   if (api) {
     return (
       <ApiContext value={api}>
-        <FeedContext value={feed}>
+        <FeedsContext value={feeds}>
           <Shell />
           <Refusal credential={credential} identity={api.identity} />
-        </FeedContext>
+        </FeedsContext>
       </ApiContext>
     );
   }

@@ -1,72 +1,37 @@
-/** Reads views of threads anew when threads change: one reading at a time, and what changes meanwhile is read after it. */
+/** Reads what is shown anew: one reading at a time, and what changes meanwhile is read after it. */
 
 import type { Query, QueryClient } from "@tanstack/react-query";
 import { isLive } from "./live.js";
-import type { FeedEvents } from "./thread_feed.js";
 
-/** Between two readings of a thread that changes all the time. */
-const THREAD_PAUSE_MS = 250;
-/** The same of lists and counts. */
-const LISTS_PAUSE_MS = 1_000;
-
-export class Refresh implements FeedEvents {
-  readonly #queries: QueryClient;
-  #changed = new Set<string>();
-  #isAnyChanged = false;
-  readonly #threads: Repeat;
-  readonly #lists: Repeat;
-
-  constructor(queries: QueryClient) {
-    this.#queries = queries;
-    this.#threads = new Repeat(() => this.#readThreads(), THREAD_PAUSE_MS);
-    this.#lists = new Repeat(() => this.#readLists(), LISTS_PAUSE_MS);
-  }
-
-  onChange(threadId: string | undefined): void {
-    if (threadId === undefined) this.#isAnyChanged = true;
-    else this.#changed.add(threadId);
-    void this.#threads.ask();
-    void this.#lists.ask();
-  }
-
-  async #readThreads(): Promise<void> {
-    const [changed, isAny] = [this.#changed, this.#isAnyChanged];
-    this.#changed = new Set();
-    this.#isAnyChanged = false;
-    await this.#readAnew(
-      ({ queryKey: [kind, threadId] }) =>
-        kind === "thread" && (isAny || changed.has(String(threadId))),
-    );
-  }
-
-  async #readLists(): Promise<void> {
-    await this.#readAnew((query) => query.queryKey[0] === "threads" && isLive(pagesOf(query)));
-  }
-
-  async #readAnew(predicate: (query: Query) => boolean): Promise<void> {
-    const isFirst = this.#queries
-      .getQueryCache()
-      .findAll({ predicate })
-      .some(({ state }) => state.data === undefined && state.fetchStatus !== "idle");
-    await this.#queries.invalidateQueries({ predicate });
-    // A first reading goes on to its end, and may have begun before the change.
-    if (isFirst) await this.#queries.invalidateQueries({ predicate });
-  }
+/** Reads the queries of a predicate that are shown, and has the others read when they are shown again. */
+export async function readAnew(
+  queries: QueryClient,
+  predicate: (query: Query) => boolean,
+): Promise<void> {
+  const isFirst = queries
+    .getQueryCache()
+    .findAll({ predicate })
+    .some(({ state }) => state.data === undefined && state.fetchStatus !== "idle");
+  await queries.invalidateQueries({ predicate });
+  // A first reading goes on to its end, and may have begun before the change.
+  if (isFirst) await queries.invalidateQueries({ predicate });
 }
 
-function pagesOf({ state }: Query): number {
-  const data = state.data as { pages?: readonly unknown[] } | number | undefined;
-  return typeof data === "object" ? (data.pages?.length ?? 0) : 0;
+/** Whether a query has so few pages that it is read anew by itself. */
+export function hasFewPages({ state }: Query): boolean {
+  const data = state.data as { pages?: readonly unknown[] } | number | null | undefined;
+  return isLive(typeof data === "object" ? (data?.pages?.length ?? 0) : 0);
 }
 
 /** Does something again while it is asked for, never twice at a time. */
-class Repeat {
+export class Repeat {
   readonly #act: () => Promise<void>;
-  readonly #pauseMs: number;
+  /** Between two of them, by how long the first one took. */
+  readonly #pauseMs: (tookMs: number) => number;
   #isAsked = false;
   #isBusy = false;
 
-  constructor(act: () => Promise<void>, pauseMs: number) {
+  constructor(act: () => Promise<void>, pauseMs: (tookMs: number) => number) {
     this.#act = act;
     this.#pauseMs = pauseMs;
   }
@@ -77,8 +42,10 @@ class Repeat {
     this.#isBusy = true;
     while (this.#isAsked) {
       this.#isAsked = false;
+      const beganMs = Date.now();
       await this.#act();
-      await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
+      const pauseMs = this.#pauseMs(Date.now() - beganMs);
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
     this.#isBusy = false;
   }

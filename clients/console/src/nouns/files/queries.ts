@@ -1,12 +1,20 @@
 /** Folders and files of a namespace or of a drive, as one kind of entry. */
 
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { type Client, TooLargeError } from "threadkeep";
+import { type Query, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { type Client, type Identity, TooLargeError } from "threadkeep";
 import { useApi } from "../../api/context.js";
-import { LIST_MS } from "../../app/live.js";
+import { UNUSED_MS } from "../../app/feed.js";
+import { useIsStoreFollowed } from "../../app/followed.js";
+import { hasToAsk, LIST_MS } from "../../app/live.js";
 import type { FilesRoute } from "../../app/route.js";
+import type { FollowedItems } from "../../app/store_refresh.js";
+import { isTouchedBy } from "./spot.js";
 
 const PAGE_ENTRIES = 1_000;
+/** A file may be large, so one that is not seen any more is soon forgotten: while its changes are still told. */
+const FILE_KEPT_MS = UNUSED_MS / 2;
+/** Larger files are loaded more seldom while they change. */
+const OFTEN_BYTES_MAX = 1_024 * 1_024;
 /** Larger files are not loaded to be looked at. */
 export const PREVIEW_BYTES_MAX = 8 * 1_024 * 1_024;
 
@@ -18,7 +26,8 @@ export interface Entry {
 }
 
 export function useFolder(route: FilesRoute) {
-  const { client } = useApi();
+  const { client, identity } = useApi();
+  const isFollowed = useIsStoreFollowed();
   const { place, namespace, path, subject } = route;
   return useInfiniteQuery({
     queryKey: ["folder", place, namespace, path, subject],
@@ -32,7 +41,11 @@ export function useFolder(route: FilesRoute) {
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 1 ? false : LIST_MS),
+    meta: { items: followedFiles(route, identity) },
+    refetchInterval: (query) => {
+      const pages = query.state.data?.pages.length ?? 0;
+      return hasToAsk(isFollowed, query) && pages <= 1 ? LIST_MS : false;
+    },
   });
 }
 
@@ -54,14 +67,26 @@ export function entryOf(found: {
 
 /** The bytes of a file. TooLargeError for one that is too large to be looked at. */
 export function useFile(route: FilesRoute, sizeBytesMax: number) {
-  const { client } = useApi();
+  const { client, identity } = useApi();
+  useIsStoreFollowed();
   const { place, namespace, path, subject } = route;
   return useQuery({
     queryKey: ["file", place, namespace, path, subject, sizeBytesMax],
     queryFn: ({ signal }) => bytesOf(client, route, sizeBytesMax, signal),
+    meta: { items: { ...followedFiles(route, identity), isCostly } },
     staleTime: LIST_MS,
+    gcTime: FILE_KEPT_MS,
     structuralSharing: false,
   });
+}
+
+/** Whether a file takes long to load. One that is too large was loaded in part. */
+function isCostly({ state: { data, error } }: Query): boolean {
+  return error !== null || (data instanceof Uint8Array && data.length > OFTEN_BYTES_MAX);
+}
+
+export function followedFiles(route: FilesRoute, identity: Identity): FollowedItems {
+  return { isTouchedBy: (change) => isTouchedBy(route, identity, change) };
 }
 
 async function bytesOf(

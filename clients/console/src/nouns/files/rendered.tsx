@@ -6,6 +6,7 @@ import { useApi } from "../../api/context.js";
 import { useInfo } from "../../app/info.js";
 import type { FilesRoute } from "../../app/route.js";
 import { Failure, Loading } from "../../parts/states.js";
+import { followedFiles } from "./queries.js";
 import { spotOf } from "./spot.js";
 
 const ADDRESS_SECONDS = 900;
@@ -56,6 +57,7 @@ function Framed({ route, kind }: { route: FilesRoute; kind: Kind }) {
         show: kind === "page" ? "isolated" : undefined,
         signal,
       }),
+    meta: { items: followedFiles(route, identity) },
     staleTime: (ADDRESS_SECONDS / 2) * 1_000,
   });
   if (error) return <Failure error={error} retry={() => void refetch()} />;

@@ -2,6 +2,7 @@
 
 import { type Identity, label } from "threadkeep";
 import type { FilesRoute } from "../../app/route.js";
+import { type ChangedItem, isSame } from "../../app/store_refresh.js";
 
 export interface Spot {
   namespace: string[];
@@ -32,6 +33,27 @@ export function spotOf(
     default:
       return { namespace: [root, "workspace"], path };
   }
+}
+
+/** Whether a change of an item can change what an address of Files shows. */
+export function isTouchedBy(route: FilesRoute, identity: Identity, change: ChangedItem): boolean {
+  const spot = spotOf(route, identity);
+  const isWholeDrive = route.place === "drive" && bare(route.path) === "/";
+  if (spot === undefined || isWholeDrive) {
+    // Its folders are of several namespaces, below one label.
+    const root = route.subject === undefined ? identity.label : label(route.subject);
+    return root === undefined || change.namespace[0] === root;
+  }
+  if (!isSame(change.namespace, spot.namespace)) return false;
+  // Other paths lead to files, too, but not letter by letter.
+  if (!isCanonical(spot.path)) return true;
+  return spot.path.endsWith("/") ? change.key.startsWith(spot.path) : change.key === spot.path;
+}
+
+/** Whether a path begins with a slash and has no part that is empty or made of dots. */
+function isCanonical(path: string): boolean {
+  const [first, ...names] = bare(path).split("/");
+  return first === "" && names.every((name) => !["", ".", ".."].includes(name));
 }
 
 /** The folder that a path is in; that of the root is the root. */

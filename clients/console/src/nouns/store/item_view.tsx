@@ -2,7 +2,9 @@
 
 import { useQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/context.js";
-import { LIST_MS } from "../../app/live.js";
+import { useIsStoreFollowed } from "../../app/followed.js";
+import { hasToAsk, LIST_MS, untilExpiry } from "../../app/live.js";
+import { followedItem } from "../../app/store_refresh.js";
 import { JsonTree } from "../../content/json_tree_view.js";
 import { CopyButton } from "../../parts/copy.js";
 import { Link } from "../../parts/link.js";
@@ -39,11 +41,16 @@ export function ItemView({ namespace, itemKey, version }: Given) {
 
 function PresentValue({ namespace, itemKey }: { namespace: string[]; itemKey: string }) {
   const { client } = useApi();
+  const isFollowed = useIsStoreFollowed();
   const { data, error, refetch } = useQuery({
     queryKey: ["item", namespace, itemKey],
     queryFn: async ({ signal }) =>
       (await client.store.get(namespace, itemKey, { refreshTtl: false, signal })) ?? null,
-    refetchInterval: LIST_MS,
+    meta: { items: followedItem(namespace, itemKey) },
+    refetchInterval: (query) => {
+      if (hasToAsk(isFollowed, query)) return LIST_MS;
+      return untilExpiry(query.state.data ? [query.state.data] : []);
+    },
     structuralSharing: false,
   });
   if (error) return <Failure error={error} retry={() => void refetch()} />;

@@ -3,9 +3,11 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import type { Item } from "threadkeep";
 import { useApi } from "../../api/context.js";
-import { listInterval } from "../../app/live.js";
+import { useIsStoreFollowed } from "../../app/followed.js";
+import { hasToAsk, isLive, listInterval, untilExpiry } from "../../app/live.js";
 import { navigate } from "../../app/location.js";
 import type { StoreRoute } from "../../app/route.js";
+import { type FollowedItems, isBelow } from "../../app/store_refresh.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
@@ -25,6 +27,9 @@ export function Items({ route }: { route: StoreRoute }) {
 function FoundItems({ route, conditions }: { route: StoreRoute; conditions: Conditions }) {
   const { client } = useApi();
   const { namespace, q, mode, filter } = route;
+  // Vectors come later than their item, and nothing tells of them.
+  const isTold = mode !== "meaning" && mode !== "hybrid";
+  const isFollowed = useIsStoreFollowed() && isTold;
   const query = useInfiniteQuery({
     queryKey: ["items", namespace, q, mode, filter],
     queryFn: ({ pageParam: cursor, signal }) => {
@@ -41,7 +46,12 @@ function FoundItems({ route, conditions }: { route: StoreRoute; conditions: Cond
     },
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: listInterval,
+    meta: { items: isTold ? followedItems(route) : undefined },
+    refetchInterval: (asked) => {
+      if (hasToAsk(isFollowed, asked)) return listInterval(asked);
+      const pages = asked.state.data?.pages ?? [];
+      return isLive(pages.length) ? untilExpiry(pages.flatMap((page) => page.items)) : false;
+    },
     placeholderData: keepPreviousData,
   });
   const { data, error, refetch, isFetchingNextPage } = query;
@@ -74,6 +84,13 @@ function FoundItems({ route, conditions }: { route: StoreRoute; conditions: Cond
       {isFetchingNextPage ? <Loading what="Loading more" /> : null}
     </>
   );
+}
+
+function followedItems({ namespace, mode }: StoreRoute): FollowedItems {
+  return {
+    isTouchedBy: (change) => isBelow(change.namespace, namespace),
+    isCostly: () => mode === "words",
+  };
 }
 
 function ItemRow({ item, depth }: { item: Item; depth: number }) {

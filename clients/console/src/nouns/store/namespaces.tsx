@@ -3,7 +3,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { useApi } from "../../api/context.js";
-import { countedInterval } from "../../app/live.js";
+import { useIsStoreFollowed } from "../../app/followed.js";
+import { countedInterval, hasToAsk } from "../../app/live.js";
 import type { Route } from "../../app/route.js";
 import { Allowed } from "../../parts/allowed.js";
 import { Link } from "../../parts/link.js";
@@ -18,13 +19,15 @@ export const PAGE_NAMESPACES = 100;
 
 export function useNamespaces() {
   const { client } = useApi();
+  const isFollowed = useIsStoreFollowed();
   return useInfiniteQuery({
     queryKey: ["namespaces"],
     queryFn: ({ pageParam: cursor, signal }) =>
       client.store.listNamespaces({ counts: true, limit: PAGE_NAMESPACES, cursor, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
-    refetchInterval: countedInterval,
+    meta: { items: { isTouchedBy: () => true, isCostly: () => true } },
+    refetchInterval: (query) => (hasToAsk(isFollowed, query) ? countedInterval(query) : false),
   });
 }
 

@@ -3,7 +3,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ItemVersion } from "threadkeep";
 import { useApi } from "../../api/context.js";
-import { LIST_MS } from "../../app/live.js";
+import { useIsStoreFollowed } from "../../app/followed.js";
+import { hasToAsk, LIST_MS } from "../../app/live.js";
+import { followedItem } from "../../app/store_refresh.js";
 import { ActionBar } from "../../parts/action.js";
 import { Link } from "../../parts/link.js";
 import { Failure } from "../../parts/states.js";
@@ -19,10 +21,12 @@ interface Given {
 
 export function Versions({ namespace, itemKey, version }: Given) {
   const { client } = useApi();
+  const isFollowed = useIsStoreFollowed();
   const { data, error, refetch } = useQuery({
     queryKey: ["item versions", namespace, itemKey],
     queryFn: ({ signal }) => client.store.history(namespace, itemKey, { signal }),
-    refetchInterval: LIST_MS,
+    meta: { items: followedItem(namespace, itemKey) },
+    refetchInterval: (query) => (hasToAsk(isFollowed, query) ? LIST_MS : false),
   });
   if (error) return <Failure error={error} retry={() => void refetch()} />;
   if (!data || data.versions.length <= 1) return null;

@@ -1,1 +1,0 @@
-import{Mt as e,g as t,sn as n}from"./index-DFHbRWMk.js";var r=n();function i({needs:n,children:i}){let a=t(n);return a===void 0?i:(0,r.jsxs)(e,{title:`This key or token may not see it`,children:[`It needs `,(0,r.jsx)(`code`,{children:a}),`.`]})}export{i as t};
