@@ -199,6 +199,17 @@ const LISTS: Record<
   list_namespaces: ["#/store", ["POST", "/v1/store/namespaces", { counts: true, limit: 1 }]],
 };
 
+/** Streams, which are opened exactly where the server answers them. */
+const STREAMS = ["/v1/threads/changes", "/v1/store/changes"];
+
+async function isStreamRefused(apiKey: string, path: string): Promise<boolean> {
+  const answer = await fetch(stage.server.url + path, {
+    headers: { authorization: `Bearer ${apiKey}` },
+  });
+  await answer.body?.cancel();
+  return answer.status === 403;
+}
+
 async function isRefused(apiKey: string, call: [string, string, object?]): Promise<boolean> {
   const [method, path, body] = call;
   const { status } = await fetch(stage.server.url + path, {
@@ -239,7 +250,10 @@ async function show(page: Page, requests: Requests, address: string): Promise<vo
 describe.each(CREDENTIALS)("%s", (...credential) => {
   it("sees controls as the server would answer, and is never answered 403", async () => {
     const apiKey = await tokenOf(credential);
-    const { page } = await stage.page(`#/login?token=${apiKey}`);
+    const opened = new Set<string>();
+    const { page } = await stage.page(`#/login?token=${apiKey}`, undefined, (made) => {
+      made.on("request", (request) => opened.add(new URL(request.url()).pathname));
+    });
     await page.getByRole("heading", { name: "Home" }).waitFor();
     const requests = new Requests(page);
     const refused: string[] = [];
@@ -276,6 +290,9 @@ describe.each(CREDENTIALS)("%s", (...credential) => {
         if (!isAllowed)
           expect(reason, label).toMatch(/^needs (threads:|namespaces:|snapshots:|tenant|a key)/);
       }
+    }
+    for (const path of STREAMS) {
+      expect(opened.has(path), path).toBe(!(await isStreamRefused(apiKey, path)));
     }
     expect(refused).toEqual([]);
     expect(seen > 0 || credential[0] === "sessions only").toBe(true);
