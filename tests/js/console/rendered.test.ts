@@ -14,20 +14,22 @@ const PLACE = ["ann", "work"];
 const encode = (text: string) => new TextEncoder().encode(text);
 let stage: Stage;
 let key: string;
+let client: Client;
 let trap: Trap;
 
 const STYLED = `<!doctype html><title>T</title><style>h1 { color: rgb(1, 2, 3) }</style><h1>Sailing</h1>
   <form action="/form"><button>Go</button></form>`;
-const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30"></svg>';
+const drawing = (width: number) =>
+  `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="30"></svg>`;
 
 beforeAll(async () => {
   const port = await freePort();
   stage = await Stage.open(["--files-origin", `http://files.localhost:${port}`], port);
   trap = await new Trap().start();
   key = await newKey(stage.server.place);
-  const client = new Client({ url: stage.server.url, apiKey: key });
+  client = new Client({ url: stage.server.url, apiKey: key });
   await client.files.putContent(PLACE, "/a.html", encode(STYLED));
-  await client.files.putContent(PLACE, "/a.svg", encode(DRAWING));
+  await client.files.putContent(PLACE, "/a.svg", encode(drawing(40)));
   for (const { path, mediaType, content } of hostileFiles(trap.url)) {
     await client.files.putContent(PLACE, path, encode(content), { mediaType });
   }
@@ -68,12 +70,13 @@ it("a page is shown in a frame of another host", async () => {
   expect(await violations(page)).toEqual([]);
 });
 
-it("a drawing is shown as a picture", async () => {
+it("a drawing is shown as a picture, and anew when it changes", async () => {
   const page = await openFile("/a.svg");
   const picture = page.getByRole("img", { name: "The drawing /a.svg" });
-  await expect
-    .poll(() => picture.evaluate((found) => (found as HTMLImageElement).naturalWidth))
-    .toBe(40);
+  const width = () => picture.evaluate((found) => (found as HTMLImageElement).naturalWidth);
+  await expect.poll(width).toBe(40);
+  await client.files.putContent(PLACE, "/a.svg", encode(drawing(50)));
+  await expect.poll(width).toBe(50);
   expect(await policyBreaks(page)).toEqual([]);
 });
 

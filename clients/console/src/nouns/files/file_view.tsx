@@ -34,7 +34,7 @@ export function FileView({ route }: { route: FilesRoute }) {
         </button>
       ) : null}
       {!data && !error ? <Loading /> : null}
-      {data ? <Rendered route={route} /> : null}
+      {data ? <Rendered route={route} bytes={data} /> : null}
       {data && route.line ? <LineView bytes={data} line={Number(route.line)} /> : null}
       {data ? <BytesView bytes={data} name={route.path} /> : null}
       {spot ? <Versions namespace={spot.namespace} itemKey={spot.path} /> : null}

@@ -76,7 +76,11 @@ export function useFile(route: FilesRoute, sizeBytesMax: number) {
     meta: { items: { ...followedFiles(route, identity), isCostly } },
     staleTime: LIST_MS,
     gcTime: FILE_KEPT_MS,
-    structuralSharing: false,
+    // What a person reads stays as it is when the same bytes come again.
+    structuralSharing: (before, now) =>
+      before instanceof Uint8Array && now instanceof Uint8Array && areSame(before, now)
+        ? before
+        : now,
   });
 }
 
@@ -85,7 +89,13 @@ function isCostly({ state: { data, error } }: Query): boolean {
   return error !== null || (data instanceof Uint8Array && data.length > OFTEN_BYTES_MAX);
 }
 
-export function followedFiles(route: FilesRoute, identity: Identity): FollowedItems {
+function areSame(one: Uint8Array, other: Uint8Array): boolean {
+  if (one.length !== other.length) return false;
+  for (let at = 0; at < one.length; at += 1) if (one[at] !== other[at]) return false;
+  return true;
+}
+
+function followedFiles(route: FilesRoute, identity: Identity): FollowedItems {
   return { isTouchedBy: (change) => isTouchedBy(route, identity, change) };
 }
 

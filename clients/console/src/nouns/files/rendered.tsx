@@ -1,12 +1,11 @@
 /** Shows how an HTML page or a drawing looks. The browser gets it by a signed address and runs nothing in it; its text is shown beside. */
 
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useApi } from "../../api/context.js";
 import { useInfo } from "../../app/info.js";
 import type { FilesRoute } from "../../app/route.js";
 import { Failure, Loading } from "../../parts/states.js";
-import { followedFiles } from "./queries.js";
 import { spotOf } from "./spot.js";
 
 const ADDRESS_SECONDS = 900;
@@ -19,19 +18,25 @@ function kindOf(path: string): Kind | undefined {
   return /\.svg$/i.test(path) ? "drawing" : undefined;
 }
 
-export function Rendered({ route }: { route: FilesRoute }) {
+interface Given {
+  route: FilesRoute;
+  /** Other bytes are another picture. */
+  bytes: Uint8Array;
+}
+
+export function Rendered({ route, bytes }: Given) {
   const [isOpen, setIsOpen] = useState(false);
   const kind = kindOf(route.path);
   if (kind === undefined) return null;
   return (
     <details className="rendered" onToggle={({ currentTarget: { open } }) => setIsOpen(open)}>
       <summary>As it looks</summary>
-      {isOpen ? <Shown route={route} kind={kind} /> : null}
+      {isOpen ? <Shown route={route} bytes={bytes} kind={kind} /> : null}
     </details>
   );
 }
 
-function Shown({ route, kind }: { route: FilesRoute; kind: Kind }) {
+function Shown({ route, bytes, kind }: Given & { kind: Kind }) {
   const { data: info, error, refetch } = useInfo();
   if (error) return <Failure error={error} retry={() => void refetch()} />;
   if (!info) return <Loading />;
@@ -42,10 +47,10 @@ function Shown({ route, kind }: { route: FilesRoute; kind: Kind }) {
       </p>
     );
   }
-  return <Framed route={route} kind={kind} />;
+  return <Framed route={route} bytes={bytes} kind={kind} />;
 }
 
-function Framed({ route, kind }: { route: FilesRoute; kind: Kind }) {
+function Framed({ route, bytes, kind }: Given & { kind: Kind }) {
   const { client, identity } = useApi();
   const spot = spotOf(route, identity);
   const { data, error, refetch } = useQuery({
@@ -57,9 +62,15 @@ function Framed({ route, kind }: { route: FilesRoute; kind: Kind }) {
         show: kind === "page" ? "isolated" : undefined,
         signal,
       }),
-    meta: { items: followedFiles(route, identity) },
     staleTime: (ADDRESS_SECONDS / 2) * 1_000,
   });
+  const shown = useRef(bytes);
+  useEffect(() => {
+    if (shown.current === bytes) return;
+    shown.current = bytes;
+    // A browser loads a picture again only from another address.
+    void refetch();
+  }, [bytes, refetch]);
   if (error) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Loading />;
   return kind === "page" ? (
