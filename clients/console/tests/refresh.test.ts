@@ -97,4 +97,16 @@ describe("ThreadRefresh", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(asked).toEqual([]);
   });
+
+  it("reads a list more seldom that takes long", async () => {
+    show(["threads", "by size"]);
+    await settle();
+    const refresh = new ThreadRefresh(queries);
+    for (let at = 0; at < 600; at += 1) {
+      refresh.onChange("a");
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(asked.length).toBeGreaterThan(5);
+    expect(asked.length).toBeLessThanOrEqual(60_000 / (11 * READING_MS) + 1);
+  });
 });

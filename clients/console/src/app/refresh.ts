@@ -3,6 +3,11 @@
 import type { Query, QueryClient } from "@tanstack/react-query";
 import { isLive } from "./live.js";
 
+/** What takes the server long is read more seldom: it works for one page no more than about a tenth of the time. */
+const REST = 10;
+/** A computer that slept during a reading has not worked for so long. */
+const PAUSE_MS_MAX = 60_000;
+
 /** Reads the queries of a predicate that are shown, and has the others read when they are shown again. */
 export async function readAnew(
   queries: QueryClient,
@@ -21,6 +26,11 @@ export async function readAnew(
 export function hasFewPages({ state }: Query): boolean {
   const data = state.data as { pages?: readonly unknown[] } | number | null | undefined;
   return isLive(typeof data === "object" ? (data?.pages?.length ?? 0) : 0);
+}
+
+/** The pause after a reading of what changes all the time, at least `pauseMs`. */
+export function restAfter(tookMs: number, pauseMs: number): number {
+  return Math.min(PAUSE_MS_MAX, Math.max(pauseMs, REST * tookMs));
 }
 
 /** Does something again while it is asked for, never twice at a time. */

@@ -1,7 +1,7 @@
 /** Reads views of items and of files anew when items change. Each view says beside its query which changes touch it. */
 
 import type { Query, QueryClient } from "@tanstack/react-query";
-import { hasFewPages, Repeat, readAnew } from "./refresh.js";
+import { hasFewPages, Repeat, readAnew, restAfter } from "./refresh.js";
 
 /** An item that was put or deleted, or has expired. A file is an item, with its path as the key. */
 export interface ChangedItem {
@@ -25,10 +25,6 @@ declare module "@tanstack/react-query" {
 /** Between two readings of what changes all the time. */
 const PAUSE_MS = 1_000;
 const COSTLY_PAUSE_MS = 15_000;
-/** What takes the server long is read more seldom: it works for one page no more than about a tenth of the time. */
-const REST = 10;
-/** A computer that slept during a reading has not worked for so long. */
-const PAUSE_MS_MAX = 60_000;
 
 export class StoreRefresh {
   readonly #queries: QueryClient;
@@ -62,9 +58,7 @@ class Touched {
       this.#waiting = new Set();
       await readAnew(queries, (query) => touched.has(query));
     };
-    this.#repeat = new Repeat(read, (tookMs) =>
-      Math.min(PAUSE_MS_MAX, Math.max(pauseMs, REST * tookMs)),
-    );
+    this.#repeat = new Repeat(read, (tookMs) => restAfter(tookMs, pauseMs));
   }
 
   add(query: Query): void {

@@ -1,11 +1,11 @@
 /** Reads views of threads anew when threads change. */
 
 import type { QueryClient } from "@tanstack/react-query";
-import { hasFewPages, Repeat, readAnew } from "./refresh.js";
+import { hasFewPages, Repeat, readAnew, restAfter } from "./refresh.js";
 
 /** Between two readings of a thread that changes all the time. */
 const THREAD_PAUSE_MS = 250;
-/** The same of lists and counts. */
+/** The same of lists and counts, at least: an order by size takes long. */
 const LISTS_PAUSE_MS = 1_000;
 
 export class ThreadRefresh {
@@ -23,7 +23,7 @@ export class ThreadRefresh {
     );
     this.#lists = new Repeat(
       () => this.#readLists(),
-      () => LISTS_PAUSE_MS,
+      (tookMs) => restAfter(tookMs, LISTS_PAUSE_MS),
     );
   }
 
