@@ -34,6 +34,8 @@ class Network(enum.Enum):
     LOSES_ANSWERS = enum.auto()
     # All arrives, late.
     SLOW = enum.auto()
+    # New connections are closed at once.
+    REFUSES = enum.auto()
 
 
 DELAY_SECONDS = 0.05
@@ -151,7 +153,7 @@ class Front:
         with self._lock:
             is_old = epoch < self._epoch
             match self._network:
-                case Network.GOOD | Network.SLOW:
+                case Network.GOOD | Network.SLOW | Network.REFUSES:
                     return True
                 case Network.SWALLOWS:
                     return False
@@ -164,9 +166,12 @@ class Front:
         with self._lock:
             self.connections += 1
             epoch = self._epoch
+            is_refused = self._network is Network.REFUSES
             path = self.postgres.folder / ".s.PGSQL.5432"
         with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
             stack.enter_context(client)
+            if is_refused:
+                return
             if not self._passes(epoch, is_answer=False):
                 self._hold(client)
                 return
