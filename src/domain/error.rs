@@ -25,6 +25,13 @@ pub enum Error {
          and read the large ones with POST /v1/checkpoints/parts/get, or list checkpoints with values = false"
     )]
     ValuesTooLarge { limit: u64 },
+    /// What a removal has to keep of removed checkpoints, for the delta channels of one that stays, does not fit in memory. Nothing was
+    /// removed.
+    #[error(
+        "what the removed checkpoints contributed to the delta channels of one that stays has more than {limit} bytes: keep more \
+         checkpoints, or delete the whole thread"
+    )]
+    BaseTooLarge { limit: u64 },
     /// Other reads hold the memory that there is for stored values.
     #[error(
         "reads that are not answered yet hold as many bytes of stored values in memory as they may; try again"

@@ -23,6 +23,7 @@ contract! {
     large_reads:
         values_that_no_answer_holds_are_refused_or_told_by_size
         writes_and_histories_count_like_values
+        a_removal_that_would_make_too_large_a_base_removes_nothing
         reads_hold_memory_until_their_request_is_answered
         documents_are_listed_as_far_as_a_page_holds_them
         a_timeline_ends_where_skeletons_of_parents_do_not_fit

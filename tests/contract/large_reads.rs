@@ -9,9 +9,11 @@ use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::names::CheckpointId;
 use threadkeep::domain::scheduling::read_memory::ReadMemory;
 use threadkeep::domain::scheduling::shares::{Holder, Shares, Sizes};
+use threadkeep::domain::threads::retention::{PruneRequest, Rule};
 
 use crate::commands::{Put, Writes};
-use crate::harness::{Harness, commit, everything, target, text, thread_id, value};
+use crate::delta::counting;
+use crate::harness::{Harness, commit, everything, pruning, target, text, thread_id, value};
 use crate::store::{Store, address, keys, search};
 use crate::timelines::all;
 use crate::value_parts::service;
@@ -102,6 +104,43 @@ pub async fn writes_and_histories_count_like_values(h: Harness) {
     let shown = read("chain", LargeValues::Shown);
     let (shown, _) = of.get(&h.caller, &shown, &channels, None).await.unwrap();
     assert_eq!(shown.chain.nodes.len(), 3);
+}
+
+/// A base of so much would be too large to be read again.
+pub async fn a_removal_that_would_make_too_large_a_base_removes_nothing(h: Harness) {
+    let zeros = Bytes::from(vec![0; MUCH]);
+    let of_run = counting(&["m"]).replacen('{', r#"{"run_id":"run","#, 1);
+    let mut chain = Vec::new();
+    for at in 1..=3 {
+        let id = at.to_string();
+        let put = if at == 1 { Put::new(&id) } else { Put::new(&id).parent(&(at - 1).to_string()) };
+        let write = Writes::new(&id, &format!("task {at}"));
+        chain.push(put.metadata(&of_run).empties("m", &id).op());
+        chain.push(write.write_value(0, "m", value("msgpack", zeros.clone())).op());
+    }
+    let head = Put::new("4").parent("3").metadata(&counting(&["m"])).empties("m", "4");
+    chain.push(head.op());
+    h.commit(commit("t", chain)).await.unwrap();
+    let too_large = |result: Result<(), Error>| {
+        let most = LIMITS.bytes_in_flight_per_tenant_max;
+        assert!(
+            matches!(result, Err(Error::BaseTooLarge { limit }) if limit == most),
+            "{result:?}"
+        );
+    };
+    for dry_run in [true, false] {
+        let request = PruneRequest { dry_run, ..pruning(&["t"], Rule::KEEP_LATEST) };
+        too_large(h.storage.prune_threads(&h.caller, &request).await.map(drop));
+    }
+    too_large(h.storage.delete_for_runs(&h.caller, &["run".into()]).await.map(drop));
+    let of = service(&h).await;
+    let bare = ListQuery { values: false, ..listed("t", LargeValues::Inline) };
+    assert_eq!(ids(&of.list(&h.caller, bare).await.unwrap().views), ["4", "3", "2", "1"]);
+    // With less to keep it goes.
+    let request = pruning(&["t"], Rule::keep(2, None));
+    let pruned = h.storage.prune_threads(&h.caller, &request).await.unwrap();
+    assert_eq!(pruned[0].removed.checkpoints, 2);
+    h.storage.prune_threads(&h.caller, &pruning(&["t"], Rule::DELETE)).await.unwrap();
 }
 
 /// The bytes that each way to read three values holds, and what all of them say when there is no room.

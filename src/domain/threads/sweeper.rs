@@ -179,6 +179,7 @@ fn kind(error: &Error) -> &'static str {
     match error {
         Error::Integrity(_) => "integrity",
         Error::Conflict(_) => "conflict",
+        Error::BaseTooLarge { .. } => "too_large",
         _ => "internal",
     }
 }

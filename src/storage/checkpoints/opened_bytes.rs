@@ -3,6 +3,7 @@
 
 use super::value_parts::comes_as_names;
 use crate::domain::checkpoints::checkpoint::LargeValues;
+use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::read_memory::{ReadBytes, ReadMemory};
 use crate::domain::{Error, Result};
 use crate::storage::content::documents::size_of_document;
@@ -30,6 +31,12 @@ impl OpenedBytes {
     /// Of some checkpoints of a page. Where they are too large together, each is read alone.
     pub fn of_page(memory: &ReadMemory, large_values: LargeValues) -> Self {
         Self { limit: LISTED_TOGETHER_BYTES_MAX, ..Self::of(memory, large_values) }
+    }
+
+    /// Of what one delta base of a removal is made of. Once it is made, it is read like an answer.
+    pub fn of_base(memory: &ReadMemory, large_values: LargeValues) -> Self {
+        let limit = LIMITS.bytes_in_flight_per_tenant_max;
+        Self { limit, ..Self::of(memory, large_values) }
     }
 
     pub fn limit(&self) -> i64 {
@@ -75,5 +82,13 @@ impl OpenedBytes {
             return Err(Error::ValuesTooLarge { limit: self.limit });
         }
         Ok(())
+    }
+}
+
+/// Says why a removal cannot make a base.
+pub fn base_error(error: Error) -> Error {
+    match error {
+        Error::ValuesTooLarge { limit } => Error::BaseTooLarge { limit },
+        other => other,
     }
 }

@@ -45,6 +45,7 @@ impl From<Error> for Problem {
             Error::ValuesTooLarge { limit } => {
                 Self::new(Code::TooLarge, text).at("value_parts").limited(limit)
             }
+            Error::BaseTooLarge { limit } => Self::new(Code::TooLarge, text).limited(limit),
             Error::NoRoom { limit } => Self::new(Code::Overloaded, text).limited(limit),
             Error::QuotaExceeded(full) => {
                 Self::new(Code::QuotaExceeded, text).at(full.resource).limited(full.limit)

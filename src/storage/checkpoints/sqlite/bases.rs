@@ -11,7 +11,7 @@ use crate::domain::checkpoints::history::{Base, Chain};
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::seal_base;
 use crate::storage::checkpoints::channel_map;
-use crate::storage::checkpoints::opened_bytes::OpenedBytes;
+use crate::storage::checkpoints::opened_bytes::{OpenedBytes, base_error};
 use crate::storage::content::associated_data::CheckpointAt;
 use crate::storage::content::documents::open_documents;
 use crate::storage::maintenance::sqlite::garbage::values_of_thread;
@@ -24,40 +24,10 @@ pub(in crate::storage) async fn make_bases(
     ground: Ground<'_>,
     orphans: &[Orphan],
 ) -> Result<RowSet> {
-    let own = orphans.iter().enumerate().map(|(at, it)| place(ground, at, &it.ns, &it.id));
-    let own: Vec<CheckpointKeys<'_>> = own.collect();
-    let mut bases: Vec<Vec<Base>> = vec![Vec::new(); orphans.len()];
-    let mut opened = OpenedBytes::of(ground.tenant.memory, ground.tenant.large_values);
-    for (at, base) in read_bases(connection, ground.tenant, &own, &mut opened).await? {
-        bases[at].push(base);
-    }
-    let mut chain = Chain::default();
-    let mut wants: Vec<Want<'_>> = orphans
-        .iter()
-        .zip(&bases)
-        .map(|(it, own)| Want::new(&it.ns, Some(&it.parent), &it.channels, own))
-        .collect();
-    fill(connection, ground, (&mut chain, &mut opened), &mut wants).await?;
-    let legacy = orphans.iter().enumerate().filter(|(_, orphan)| orphan.legacy);
-    let parents: Vec<CheckpointKeys<'_>> =
-        legacy.map(|(at, it)| place(ground, at, &it.ns, &it.parent)).collect();
-    let channel = [PENDING_SENDS.to_owned()];
-    let mut sends: Vec<Base> = Vec::new();
-    sends.resize(orphans.len(), Base { channel: PENDING_SENDS.into(), seed: None, writes: vec![] });
-    let of_parents = (parents.as_slice(), Some(channel.as_slice()));
-    for (at, write) in read_writes(connection, ground.tenant, of_parents, &mut opened).await? {
-        sends[at].writes.push((write.task_id, write.value));
-    }
     let mut rows = RowSet::default();
-    for (at, orphan) in orphans.iter().enumerate() {
-        let known = |channel: &str| bases[at].iter().any(|base| base.channel == channel);
-        let histories = orphan.channels.iter().filter(|it| !known(it)).map(|channel| {
-            let history = chain.history(&orphan.ns, &[], Some(&orphan.parent), channel);
-            Base { channel: channel.clone(), seed: history.seed, writes: history.writes }
-        });
-        let new = histories.chain(std::iter::once(sends[at].clone()));
-        // Without seed and writes the walk of a checkpoint without parent says the same.
-        for base in new.filter(|base| base.seed.is_some() || !base.writes.is_empty()) {
+    for orphan in orphans {
+        let bases = bases_of(connection, ground, orphan).await;
+        for base in bases.map_err(base_error)? {
             let at = CheckpointAt { scope_id: ground.scope_id, ns: &orphan.ns, id: &orphan.id };
             let document = rows.bytes(&seal_base(ground.tenant.secret, at, &base)?);
             rows.push(json!([orphan.ns, orphan.id, base.channel, document.0, document.1]));
@@ -66,8 +36,40 @@ pub(in crate::storage) async fn make_bases(
     Ok(rows)
 }
 
-fn place<'a>(ground: Ground<'_>, at: usize, ns: &'a str, id: &'a str) -> CheckpointKeys<'a> {
-    CheckpointKeys { at, thread_key: ground.thread_key, scope_id: ground.scope_id, ns, id }
+/// What the walk of one checkpoint finds before anything is removed. One at a time: what is opened for it has a limit.
+async fn bases_of(
+    connection: &mut SqliteConnection,
+    ground: Ground<'_>,
+    orphan: &Orphan,
+) -> Result<Vec<Base>> {
+    let own = [place(ground, &orphan.ns, &orphan.id)];
+    let mut opened = OpenedBytes::of_base(ground.tenant.memory, ground.tenant.large_values);
+    let stored = read_bases(connection, ground.tenant, &own, &mut opened).await?;
+    let stored: Vec<Base> = stored.into_iter().map(|(_, base)| base).collect();
+    let mut chain = Chain::default();
+    let mut wants = [Want::new(&orphan.ns, Some(&orphan.parent), &orphan.channels, &stored)];
+    fill(connection, ground, (&mut chain, &mut opened), &mut wants).await?;
+    let mut sends = Base { channel: PENDING_SENDS.into(), seed: None, writes: Vec::new() };
+    if orphan.legacy {
+        let parents = [place(ground, &orphan.ns, &orphan.parent)];
+        let channel = [PENDING_SENDS.to_owned()];
+        let of_parent = (&parents[..], Some(&channel[..]));
+        for (_, write) in read_writes(connection, ground.tenant, of_parent, &mut opened).await? {
+            sends.writes.push((write.task_id, write.value));
+        }
+    }
+    let is_stored = |channel: &str| stored.iter().any(|base| base.channel == channel);
+    let histories = orphan.channels.iter().filter(|it| !is_stored(it)).map(|channel| {
+        let history = chain.history(&orphan.ns, &[], Some(&orphan.parent), channel);
+        Base { channel: channel.clone(), seed: history.seed, writes: history.writes }
+    });
+    // Without seed and writes the walk of a checkpoint without parent says the same.
+    let made = histories.chain(std::iter::once(sends));
+    Ok(made.filter(|base| base.seed.is_some() || !base.writes.is_empty()).collect())
+}
+
+fn place<'a>(ground: Ground<'_>, ns: &'a str, id: &'a str) -> CheckpointKeys<'a> {
+    CheckpointKeys { at: 0, thread_key: ground.thread_key, scope_id: ground.scope_id, ns, id }
 }
 
 const READ_STORED: &str = "

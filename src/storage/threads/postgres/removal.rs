@@ -12,7 +12,7 @@ use crate::domain::threads::storage::DeleteThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::checkpoints::base_document::seal_base;
-use crate::storage::checkpoints::opened_bytes::OpenedBytes;
+use crate::storage::checkpoints::opened_bytes::{OpenedBytes, base_error};
 use crate::storage::checkpoints::postgres::reading::Walked;
 use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::content::associated_data::CheckpointAt;
@@ -97,7 +97,8 @@ impl PostgresStorage {
     ) -> Result<Vec<NewBase>> {
         let mut made = Vec::new();
         for orphan in &plan.orphans {
-            for base in self.bases_for(connection, secret, place, (orphan, packs)).await? {
+            let bases = self.bases_for(connection, secret, place, (orphan, packs)).await;
+            for base in bases.map_err(base_error)? {
                 let scope_id = place.scope_id;
                 let at = CheckpointAt { scope_id, ns: &orphan.ns, id: &orphan.id };
                 let document = seal_base(secret, at, &base)?.to_vec();
@@ -117,7 +118,7 @@ impl PostgresStorage {
         (orphan, packs): (&Orphan, &PackPrefetch),
     ) -> Result<Vec<Base>> {
         let (mut chain, mut absent) = (Chain::default(), BTreeSet::new());
-        let mut opened = OpenedBytes::of(place.memory, place.large_values);
+        let mut opened = OpenedBytes::of_base(place.memory, place.large_values);
         let start = Some(orphan.parent.as_str());
         while let Some(gap) = chain.gap(&orphan.ns, start, &orphan.channels, &absent) {
             let nodes =
