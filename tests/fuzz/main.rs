@@ -4,16 +4,21 @@
 // A test that panics is a test that failed.
 #![allow(clippy::unwrap_used)]
 
+mod archives;
 mod chunking;
 mod decoders;
 mod display;
 mod envelope;
+mod filters;
 mod globs;
 mod mutation;
 mod parts;
 mod paths;
 mod seeds;
 mod states;
+mod text_seeds;
+mod texts;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -99,6 +104,26 @@ fn field_paths_hold_their_rules() {
     run("paths", 20_000, paths::check);
 }
 
+#[test]
+fn filters_hold_their_rules() {
+    run("filters", 20_000, filters::check);
+}
+
+#[test]
+fn words_hold_their_rules() {
+    run("words", 20_000, words::check);
+}
+
+#[test]
+fn archives_hold_their_rules() {
+    run("archives", 20_000, archives::check);
+}
+
+#[test]
+fn texts_hold_their_rules() {
+    run("texts", 40_000, texts::check);
+}
+
 /// A seed that does not open would leave what follows untouched.
 #[test]
 fn every_seed_reaches_the_end() {
@@ -123,6 +148,18 @@ fn every_seed_reaches_the_end() {
     for (name, seed) in seeds_of("paths") {
         assert!(paths::finds_texts(&seed), "{name}");
     }
+    for (name, seed) in seeds_of("filters") {
+        assert!(filters::matches(&seed) != name.ends_with("-refused"), "{name}");
+    }
+    for (name, seed) in seeds_of("words") {
+        assert!(words::is_found(&seed), "{name}");
+    }
+    for (name, seed) in seeds_of("archives") {
+        assert!(archives::is_read(&seed) != name.ends_with("-refused"), "{name}");
+    }
+    for (name, seed) in seeds_of("texts") {
+        assert!(texts::is_read(&seed) != name.ends_with("-refused"), "{name}");
+    }
 }
 
 #[test]
@@ -130,9 +167,10 @@ fn the_seeds_are_small_and_made_by_the_code() {
     if std::env::var_os("UPDATE_SEEDS").is_some() {
         seeds::write();
     }
-    for target in
-        ["envelope", "parts", "chunking", "display", "decoders", "globs", "paths", "states"]
-    {
+    for target in [
+        "archives", "chunking", "decoders", "display", "envelope", "filters", "globs", "parts",
+        "paths", "states", "texts", "words",
+    ] {
         for (name, seed) in seeds_of(target) {
             assert!(seed.len() <= 60_000, "{name} has {} bytes", seed.len());
         }

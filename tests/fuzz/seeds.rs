@@ -13,7 +13,7 @@ use threadkeep::storage::content::associated_data::{CheckpointAt, ValueRow};
 use threadkeep::storage::content::documents::{seal_document, seal_documents};
 use threadkeep::storage::content::sealing::Sealer;
 
-use crate::folder;
+use crate::{folder, text_seeds};
 
 const CHUNK_BYTES_MAX: usize = 8_192;
 
@@ -56,6 +56,7 @@ pub fn write() {
     states();
     decoders();
     patterns();
+    text_seeds::write();
 }
 
 /// Requests as clients send them, and bodies that once took gigabytes, cut to what the rules can tell.
@@ -249,7 +250,7 @@ fn parts(secret: &TenantSecret, data: &[u8]) -> Vec<u8> {
     input
 }
 
-fn save(target: &str, name: &str, seed: &[u8]) {
+pub fn save(target: &str, name: &str, seed: &[u8]) {
     fs::create_dir_all(folder(target)).unwrap();
     fs::write(folder(target).join(name), seed).unwrap();
 }

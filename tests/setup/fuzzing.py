@@ -12,7 +12,17 @@ ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / "tests" / "fuzz"
 SECONDS = "THREADKEEP_TEST_FUZZ_SECONDS"
 # What reads bytes of strangers; the others read what the server itself has stored.
-TARGETS = ["decoders", "display", "globs", "paths", "states"]
+TARGETS = [
+    "archives",
+    "decoders",
+    "display",
+    "filters",
+    "globs",
+    "paths",
+    "states",
+    "texts",
+    "words",
+]
 
 
 def fuzzing(env: Mapping[str, str]) -> list[Suite]:
