@@ -1,15 +1,45 @@
-//! Declares flags of routes beside their permissions. The document derives from them which errors an operation can answer.
+//! Declares costs and flags of routes beside their permissions. The document shows the cost, and derives from the flags which errors an
+//! operation can answer.
 
 use std::sync::Arc;
 
+use axum::Extension;
 use serde_json::Value;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::path::{Operation, Paths};
 use utoipa_axum::router::UtoipaMethodRouter;
 
+use super::openapi::document;
+use super::request::call::Needs;
 use crate::app::App;
+use crate::domain::caller::Permission;
 
 pub type Routes = UtoipaMethodRouter<Arc<App>>;
+
+/// What a call costs the server, and what ends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cost {
+    /// Rows that its request bounds. It ends soon; those of all tenants take turns.
+    Small,
+    /// Rows that its request does not bound: it ends after `search_seconds_max`. It waits for one of the connections of searches and
+    /// lists, half of which a tenant has at most, and other calls do not wait for it.
+    Search,
+    /// Everything of a thing: it goes on to its end, in slices, between which others take their turns.
+    Bulk,
+    /// A body, an answer or events of any length: it ends below a minimum rate, and counts among what a client holds.
+    Stream,
+}
+
+impl Cost {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "small",
+            Self::Search => "search",
+            Self::Bulk => "bulk",
+            Self::Stream => "stream",
+        }
+    }
+}
 
 /// What an operation does, besides what its permission says.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +56,31 @@ pub enum Flag {
     SearchesContent,
     /// Who presents nothing gets a part of the answer.
     Open,
+}
+
+/// Declares what a route needs, for the extractor that asks for it and for the document, and that it is [`Cost::Small`].
+pub fn needs(permission: Permission, routes: Routes) -> Routes {
+    declare(permission, Cost::Small, routes)
+}
+
+/// As [`needs`], for [`Cost::Search`].
+pub fn searches(permission: Permission, routes: Routes) -> Routes {
+    declare(permission, Cost::Search, routes)
+}
+
+/// As [`needs`], for [`Cost::Bulk`].
+pub fn bulk(permission: Permission, routes: Routes) -> Routes {
+    declare(permission, Cost::Bulk, routes)
+}
+
+/// As [`needs`], for [`Cost::Stream`].
+pub fn streams(permission: Permission, routes: Routes) -> Routes {
+    declare(permission, Cost::Stream, routes)
+}
+
+fn declare(permission: Permission, cost: Cost, (schemas, mut paths, router): Routes) -> Routes {
+    document::declare(&mut paths, permission, cost);
+    (schemas, paths, router.layer(Extension(Needs(permission))))
 }
 
 /// Flags stand behind the permission on the route page.

@@ -22,9 +22,7 @@ pub mod tokens;
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::Request;
 use axum::{Extension, Router, middleware};
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::compression::{CompressionLayer, CompressionLevel};
@@ -34,13 +32,10 @@ use utoipa_axum::routes;
 use self::agent_server::shown_ids::{ShownIds, UUID_BASE};
 use self::agentrail::{inspector, memory, messages, orchestration};
 use self::flags::Flag::{Idempotent, Open, Queued, SearchesContent, WholeValue, Writes};
-use self::flags::{Flagged as _, Routes};
-use self::request::call::Needs;
+use self::flags::{Flagged as _, bulk, needs, searches, streams};
 use self::request::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{
-    self, Any, Namespaces, Sessions, Snapshots, Tenant, Threads,
-};
+use crate::domain::caller::Permission::{Any, Namespaces, Sessions, Snapshots, Tenant, Threads};
 use crate::domain::tokens::grants::Action::{Append, Read, Write};
 
 pub use self::connections::edge::SECONDS as REQUEST_SECONDS;
@@ -48,50 +43,56 @@ pub use self::health::operators;
 pub(crate) use self::service::Empty;
 pub use self::tokens::handlers::MintedToken;
 
-/// Every route. `needs` declares the permission; a route without it is for everybody who reaches the server. Flags follow it.
+/// Every route. `needs`, `searches`, `bulk` and `streams` declare the permission and the cost; a route without is for everybody who reaches
+/// the server. Flags follow it.
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
-    with_agent_server(own_routes())
+    let router = with_files(with_sessions(with_store(of_threads())));
+    with_agent_server(with_operation(with_agentrail(router)))
 }
 
-#[expect(clippy::too_many_lines, reason = "the route page")]
-fn own_routes() -> OpenApiRouter<Arc<App>> {
+// Several functions, for smaller frames.
+fn of_threads() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::default()
         .routes(needs(Threads(Append), routes!(checkpoints::commit::commit)).with(Queued))
         .routes(needs(Threads(Read), routes!(checkpoints::reading::get)))
-        .routes(needs(Threads(Read), routes!(checkpoints::reading::list)))
-        .routes(needs(Threads(Read), routes!(checkpoints::timeline::list)))
+        .routes(searches(Threads(Read), routes!(checkpoints::reading::list)))
+        .routes(searches(Threads(Read), routes!(checkpoints::timeline::list)))
         .routes(needs(Threads(Read), routes!(checkpoints::reading::history)))
         .routes(needs(Threads(Append), routes!(checkpoints::value_parts::put)))
         .routes(needs(Threads(Read), routes!(checkpoints::value_parts::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::channel_values::get)))
         .routes(needs(Threads(Read), routes!(checkpoints::state::get)))
-        .routes(needs(Threads(Write), routes!(checkpoints::runs::delete_for_runs)))
-        .routes(needs(Threads(Write), routes!(checkpoints::pruning::prune)))
-        .routes(needs(Threads(Read), routes!(threads::handlers::list)))
+        .routes(bulk(Threads(Write), routes!(checkpoints::runs::delete_for_runs)))
+        .routes(bulk(Threads(Write), routes!(checkpoints::pruning::prune)))
+        .routes(searches(Threads(Read), routes!(threads::handlers::list)))
         .routes(needs(Threads(Read), routes!(threads::handlers::get)))
         .routes(needs(Threads(Append), routes!(threads::details::create)).with(Idempotent))
         .routes(needs(Threads(Append), routes!(threads::details::update)).with(Idempotent))
-        .routes(needs(Threads(Read), routes!(threads::details::search)))
-        .routes(needs(Threads(Read), routes!(threads::details::count)))
-        .routes(needs(Threads(Read), routes!(threads::changes::follow)))
-        .routes(needs(Threads(Read), routes!(threads::storage_use::get)))
-        .routes(needs(Threads(Write), routes!(threads::handlers::delete)))
-        .routes(needs(Threads(Append), routes!(threads::handlers::copy)).with(Idempotent))
+        .routes(searches(Threads(Read), routes!(threads::details::search)))
+        .routes(searches(Threads(Read), routes!(threads::details::count)))
+        .routes(streams(Threads(Read), routes!(threads::changes::follow)))
+        .routes(searches(Threads(Read), routes!(threads::storage_use::get)))
+        .routes(bulk(Threads(Write), routes!(threads::handlers::delete)))
+        .routes(bulk(Threads(Append), routes!(threads::handlers::copy)).with(Idempotent))
         .routes(needs(Threads(Append), routes!(threads::leases::acquire)))
         .routes(needs(Threads(Append), routes!(threads::leases::renew)))
         .routes(needs(Threads(Append), routes!(threads::leases::release)))
         .routes(needs(Tenant(Write), routes!(threads::leases::break_lease)))
-        .routes(needs(Threads(Write), routes!(threads::forks::fork)).with(Idempotent))
-        .routes(needs(Threads(Write), routes!(threads::rewinds::rewind)).with(Idempotent))
+        .routes(bulk(Threads(Write), routes!(threads::forks::fork)).with(Idempotent))
+        .routes(bulk(Threads(Write), routes!(threads::rewinds::rewind)).with(Idempotent))
         .routes(needs(Threads(Write), routes!(threads::retention::put)))
         .routes(needs(Threads(Read), routes!(threads::retention::get)))
-        .routes(needs(Tenant(Read), routes!(threads::retention::list)))
+        .routes(searches(Tenant(Read), routes!(threads::retention::list)))
         .routes(needs(Threads(Write), routes!(threads::retention::delete)))
-        .routes(needs(Threads(Read), routes!(threads::retention::reports)))
+        .routes(searches(Threads(Read), routes!(threads::retention::reports)))
         .routes(needs(Threads(Write), routes!(threads::retention::run)))
+}
+
+fn with_store(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    router
         // Each operation asks for what it needs.
         .routes(
-            needs(Any, routes!(store::batch::batch))
+            searches(Any, routes!(store::batch::batch))
                 .with(Idempotent)
                 .with(Queued)
                 .with(Writes)
@@ -109,10 +110,10 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
                 .with(Idempotent)
                 .with(Queued),
         )
-        .routes(needs(Namespaces(Read), routes!(store::handlers::search)).with(SearchesContent))
-        .routes(needs(Namespaces(Read), routes!(store::handlers::list_namespaces)))
-        .routes(needs(Namespaces(Read), routes!(store::largest::list)))
-        .routes(needs(Namespaces(Read), routes!(store::handlers::count)).with(SearchesContent))
+        .routes(searches(Namespaces(Read), routes!(store::handlers::search)).with(SearchesContent))
+        .routes(searches(Namespaces(Read), routes!(store::handlers::list_namespaces)))
+        .routes(searches(Namespaces(Read), routes!(store::largest::list)))
+        .routes(searches(Namespaces(Read), routes!(store::handlers::count)).with(SearchesContent))
         .routes(needs(Namespaces(Read), routes!(store::history::list)))
         .routes(needs(Namespaces(Read), routes!(store::history::get)))
         .routes(
@@ -124,14 +125,18 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Namespaces(Read), routes!(store::settings::get)))
         .routes(needs(Namespaces(Write), routes!(store::settings::delete)))
         .routes(needs(Namespaces(Read), routes!(store::settings::list)))
-        .routes(needs(Namespaces(Read), routes!(store::changes::follow)))
+        .routes(streams(Namespaces(Read), routes!(store::changes::follow)))
+}
+
+fn with_sessions(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    router
         .routes(needs(Sessions(Append), routes!(sessions::create)).with(Queued))
         .routes(needs(Sessions(Append), routes!(sessions::append)).with(Idempotent).with(Queued))
         .routes(needs(Sessions(Read), routes!(sessions::load)))
-        .routes(needs(Sessions(Read), routes!(sessions::streams)))
-        .routes(needs(Sessions(Read), routes!(sessions::list)))
-        .routes(needs(Sessions(Read), routes!(sessions::kinds)))
-        .routes(needs(Sessions(Write), routes!(sessions::delete)).with(Queued))
+        .routes(searches(Sessions(Read), routes!(sessions::streams)))
+        .routes(searches(Sessions(Read), routes!(sessions::list)))
+        .routes(searches(Sessions(Read), routes!(sessions::kinds)))
+        .routes(bulk(Sessions(Write), routes!(sessions::delete)).with(Queued))
         .routes(
             needs(Sessions(Append), routes!(sessions::documents::put))
                 .with(Idempotent)
@@ -143,24 +148,28 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
                 .with(Idempotent)
                 .with(Queued),
         )
-        .routes(needs(Sessions(Read), routes!(sessions::documents::list)))
-        .routes(needs(Sessions(Read), routes!(sessions::documents::find)))
+        .routes(searches(Sessions(Read), routes!(sessions::documents::list)))
+        .routes(searches(Sessions(Read), routes!(sessions::documents::find)))
         .routes(needs(Sessions(Write), routes!(sessions::documents::delete)).with(Queued))
         .routes(needs(Sessions(Append), routes!(sessions::add)).with(Idempotent).with(Queued))
         .routes(needs(Sessions(Write), routes!(sessions::compact)).with(Idempotent).with(Queued))
-        .routes(needs(Snapshots(Append), routes!(snapshots::take)))
+        .routes(bulk(Snapshots(Append), routes!(snapshots::take)))
         .routes(needs(Snapshots(Read), routes!(snapshots::get)))
-        .routes(needs(Snapshots(Read), routes!(snapshots::list)))
-        .routes(needs(Snapshots(Write), routes!(snapshots::delete)))
-        .routes(needs(Snapshots(Read), routes!(snapshots::restore)).with(Idempotent).with(Writes))
-        .routes(needs(Snapshots(Append), routes!(snapshots::archive::put)))
-        .routes(needs(Snapshots(Read), routes!(snapshots::archive::get)))
-        .routes(needs(Namespaces(Read), routes!(files::reading::ls)))
+        .routes(searches(Snapshots(Read), routes!(snapshots::list)))
+        .routes(bulk(Snapshots(Write), routes!(snapshots::delete)))
+        .routes(bulk(Snapshots(Read), routes!(snapshots::restore)).with(Idempotent).with(Writes))
+        .routes(streams(Snapshots(Append), routes!(snapshots::archive::put)))
+        .routes(streams(Snapshots(Read), routes!(snapshots::archive::get)))
+}
+
+fn with_files(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    router
+        .routes(searches(Namespaces(Read), routes!(files::reading::ls)))
         .routes(needs(Namespaces(Read), routes!(files::reading::read)).with(WholeValue))
-        .routes(needs(Namespaces(Read), routes!(files::reading::download)))
+        .routes(streams(Namespaces(Read), routes!(files::reading::download)))
         .routes(needs(Namespaces(Read), routes!(files::reading::stat)))
-        .routes(needs(Namespaces(Read), routes!(files::searches::glob)))
-        .routes(needs(Namespaces(Read), routes!(files::searches::grep)))
+        .routes(searches(Namespaces(Read), routes!(files::searches::glob)))
+        .routes(searches(Namespaces(Read), routes!(files::searches::grep)))
         .routes(
             needs(Namespaces(Append), routes!(files::changes::write)).with(Idempotent).with(Queued),
         )
@@ -176,41 +185,45 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
                 .with(Queued)
                 .with(WholeValue),
         )
-        .routes(needs(Namespaces(Write), routes!(files::changes::upload)).with(Queued))
+        .routes(streams(Namespaces(Write), routes!(files::changes::upload)).with(Queued))
         .routes(
-            needs(Namespaces(Write), routes!(files::moves::delete)).with(Idempotent).with(Queued),
+            bulk(Namespaces(Write), routes!(files::moves::delete)).with(Idempotent).with(Queued),
         )
         .routes(
-            needs(Namespaces(Write), routes!(files::moves::rename))
+            bulk(Namespaces(Write), routes!(files::moves::rename))
                 .with(Idempotent)
                 .with(Queued)
                 .with(WholeValue),
         )
         .routes(
-            needs(Namespaces(Append), routes!(files::moves::copy))
+            bulk(Namespaces(Append), routes!(files::moves::copy))
                 .with(Idempotent)
                 .with(Queued)
                 .with(WholeValue),
         )
-        .routes(needs(Namespaces(Read), routes!(files::content::get)))
-        .routes(needs(Namespaces(Append), routes!(files::content::put)))
+        .routes(streams(Namespaces(Read), routes!(files::content::get)))
+        .routes(streams(Namespaces(Append), routes!(files::content::put)))
         .routes(needs(Namespaces(Read), routes!(files::signed::url)))
         .routes(needs(Namespaces(Append), routes!(files::uploads::begin)))
-        .routes(needs(Namespaces(Append), routes!(files::uploads::put_part)))
+        .routes(streams(Namespaces(Append), routes!(files::uploads::put_part)))
         .routes(needs(Namespaces(Append), routes!(files::uploads::get)))
-        .routes(needs(Namespaces(Append), routes!(files::uploads::complete)))
+        .routes(bulk(Namespaces(Append), routes!(files::uploads::complete)))
         .routes(needs(Namespaces(Append), routes!(files::uploads::abort)))
-        .routes(needs(Namespaces(Read), routes!(files::drive::list)))
-        .routes(needs(Namespaces(Append), routes!(files::drive::upload)))
-        .routes(needs(Namespaces(Read), routes!(files::drive::download)))
+        .routes(searches(Namespaces(Read), routes!(files::drive::list)))
+        .routes(streams(Namespaces(Append), routes!(files::drive::upload)))
+        .routes(streams(Namespaces(Read), routes!(files::drive::download)))
         .routes(needs(Namespaces(Write), routes!(files::drive::delete)))
         .routes(needs(Namespaces(Read), routes!(files::drive::url)))
-        .routes(needs(Namespaces(Append), routes!(files::artifacts::put)))
+        .routes(streams(Namespaces(Append), routes!(files::artifacts::put)))
         // The address is what it presents.
         .routes(routes!(files::signed::open))
-        // For Agentrail's adapters, and for its Inspector.
+}
+
+/// For Agentrail's adapters, and for its Inspector.
+fn with_agentrail(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    router
         .routes(needs(Sessions(Append), routes!(messages::put_session)).with(Queued))
-        .routes(needs(Sessions(Read), routes!(messages::list)))
+        .routes(searches(Sessions(Read), routes!(messages::list)))
         .routes(needs(Sessions(Read), routes!(messages::load)))
         .routes(needs(Sessions(Append), routes!(messages::append_messages)).with(Queued))
         .routes(needs(Sessions(Append), routes!(messages::record_turn)).with(Queued))
@@ -222,7 +235,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Append), routes!(memory::append_memo)).with(Queued))
         .routes(needs(Sessions(Read), routes!(memory::get_todos)))
         .routes(needs(Sessions(Write), routes!(memory::put_todos)).with(Queued))
-        .routes(needs(Sessions(Read), routes!(memory::list_artifacts)))
+        .routes(searches(Sessions(Read), routes!(memory::list_artifacts)))
         .routes(needs(Sessions(Read), routes!(memory::get_artifact)))
         .routes(needs(Sessions(Write), routes!(memory::put_artifact)).with(Queued))
         .routes(needs(Sessions(Append), routes!(memory::log_skill)).with(Queued))
@@ -239,21 +252,25 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(needs(Sessions(Read), routes!(orchestration::get_history)))
         .routes(needs(Sessions(Write), routes!(orchestration::put_history)).with(Queued))
         .routes(needs(Sessions(Read), routes!(inspector::health)))
-        .routes(needs(Sessions(Read), routes!(inspector::sessions)))
+        .routes(searches(Sessions(Read), routes!(inspector::sessions)))
         .routes(needs(Sessions(Read), routes!(inspector::trace)))
         .routes(needs(Sessions(Read), routes!(inspector::messages)))
         .routes(needs(Sessions(Read), routes!(inspector::orchestration)))
         .routes(needs(Sessions(Read), routes!(inspector::health_by_token)))
-        .routes(needs(Sessions(Read), routes!(inspector::sessions_by_token)))
+        .routes(searches(Sessions(Read), routes!(inspector::sessions_by_token)))
         .routes(needs(Sessions(Read), routes!(inspector::trace_by_token)))
         .routes(needs(Sessions(Read), routes!(inspector::messages_by_token)))
         .routes(needs(Sessions(Read), routes!(inspector::orchestration_by_token)))
+}
+
+fn with_operation(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    router
         .routes(needs(Tenant(Read), routes!(tenants::usage::get)))
-        .routes(needs(Tenant(Read), routes!(tenants::audit::list)))
-        .routes(needs(Tenant(Read), routes!(tenants::subjects::list)))
-        .routes(needs(Tenant(Write), routes!(tenants::subjects::delete)))
-        .routes(needs(Tenant(Read), routes!(tenants::export::export_file)))
-        .routes(needs(Tenant(Write), routes!(tenants::export::import_file)))
+        .routes(searches(Tenant(Read), routes!(tenants::audit::list)))
+        .routes(searches(Tenant(Read), routes!(tenants::subjects::list)))
+        .routes(bulk(Tenant(Write), routes!(tenants::subjects::delete)))
+        .routes(streams(Tenant(Read), routes!(tenants::export::export_file)))
+        .routes(streams(Tenant(Write), routes!(tenants::export::import_file)))
         .routes(needs(Any, routes!(service::limits)))
         .routes(needs(Any, routes!(service::whoami)))
         .routes(needs(Any, routes!(service::info)).with(Open))
@@ -273,7 +290,7 @@ fn own_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::docs))
 }
 
-/// For SDKs and UIs of LangGraph. A function of its own, for a smaller frame.
+/// For SDKs and UIs of LangGraph.
 fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
     router
         .routes(routes!(agent_server::meta::root))
@@ -282,18 +299,18 @@ fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>>
         .routes(needs(Threads(Append), routes!(agent_server::threads::create)))
         .routes(needs(Threads(Read), routes!(agent_server::threads::get)))
         .routes(needs(Threads(Append), routes!(agent_server::threads::update)))
-        .routes(needs(Threads(Write), routes!(agent_server::threads::delete)))
-        .routes(needs(Threads(Append), routes!(agent_server::threads::copy)))
-        .routes(needs(Threads(Read), routes!(agent_server::storage_use::get_storage)))
-        .routes(needs(Threads(Read), routes!(agent_server::thread_search::search)))
-        .routes(needs(Threads(Read), routes!(agent_server::thread_search::count)))
-        .routes(needs(Threads(Write), routes!(agent_server::thread_prune::prune)))
+        .routes(bulk(Threads(Write), routes!(agent_server::threads::delete)))
+        .routes(bulk(Threads(Append), routes!(agent_server::threads::copy)))
+        .routes(searches(Threads(Read), routes!(agent_server::storage_use::get_storage)))
+        .routes(searches(Threads(Read), routes!(agent_server::thread_search::search)))
+        .routes(searches(Threads(Read), routes!(agent_server::thread_search::count)))
+        .routes(bulk(Threads(Write), routes!(agent_server::thread_prune::prune)))
         .routes(needs(Threads(Read), routes!(agent_server::state::get)))
         .routes(needs(Threads(Read), routes!(agent_server::state::get_at)))
         .routes(needs(Threads(Read), routes!(agent_server::state::get_of_checkpoint)))
         .routes(needs(Threads(Append), routes!(agent_server::state_update::update)))
-        .routes(needs(Threads(Read), routes!(agent_server::history::get)))
-        .routes(needs(Threads(Read), routes!(agent_server::history::find)))
+        .routes(searches(Threads(Read), routes!(agent_server::history::get)))
+        .routes(searches(Threads(Read), routes!(agent_server::history::find)))
         .routes(
             needs(Namespaces(Append), routes!(agent_server::store::put))
                 .with(Queued)
@@ -302,12 +319,12 @@ fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>>
         .routes(needs(Namespaces(Read), routes!(agent_server::store::get)).with(WholeValue))
         .routes(needs(Namespaces(Write), routes!(agent_server::store::delete)).with(Queued))
         .routes(
-            needs(Namespaces(Read), routes!(agent_server::store_search::search))
+            searches(Namespaces(Read), routes!(agent_server::store_search::search))
                 .with(SearchesContent),
         )
-        .routes(needs(Namespaces(Read), routes!(agent_server::store_search::list_namespaces)))
-        .routes(needs(Threads(Read), routes!(agent_server::assistants::search)))
-        .routes(needs(Threads(Read), routes!(agent_server::assistants::count)))
+        .routes(searches(Namespaces(Read), routes!(agent_server::store_search::list_namespaces)))
+        .routes(searches(Threads(Read), routes!(agent_server::assistants::search)))
+        .routes(searches(Threads(Read), routes!(agent_server::assistants::count)))
         .routes(needs(Threads(Read), routes!(agent_server::assistants::get)))
         .routes(needs(Threads(Read), routes!(agent_server::assistants::list_versions)))
         .routes(needs(Threads(Read), routes!(agent_server::assistants::get_schemas)))
@@ -325,7 +342,7 @@ fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>>
         .routes(needs(Threads(Read), routes!(agent_server::runs::create_cron_on_thread)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::command)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::follow)))
-        .routes(needs(Threads(Read), routes!(agent_server::events::hold)))
+        .routes(streams(Threads(Read), routes!(agent_server::events::hold)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::get)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::delete)))
         .routes(needs(Threads(Read), routes!(agent_server::runs::join)))
@@ -367,7 +384,7 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
             Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
         })
         .layer(compression)
-        .layer(middleware::from_fn_with_state(Arc::clone(app), without_agent_server))
+        .layer(middleware::from_fn_with_state(Arc::clone(app), agent_server::paths::hide))
         .layer(middleware::from_fn_with_state(Arc::clone(app), console::lead))
         .layer(middleware::from_fn_with_state(Arc::clone(app), connections::origins::guard))
         .layer(middleware::from_fn_with_state(Arc::clone(app), connections::edge::request_context))
@@ -376,22 +393,4 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
     Router::new()
         .fallback_service(router)
         .layer(middleware::map_request(async |it: Request| agent_server::paths::name_thread(it)))
-}
-
-/// Hides the routes of the Agent Server where they are not wanted.
-async fn without_agent_server(
-    State(app): State<Arc<App>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if app.agent_server.is_off && agent_server::paths::is_ours(request.uri().path()) {
-        return Problem::new(Code::NotFound, "there is no such route").into_response();
-    }
-    next.run(request).await
-}
-
-/// Declares what a route needs: for the extractor that asks for it, and for the document.
-fn needs(permission: Permission, (schemas, mut paths, router): Routes) -> Routes {
-    openapi::document::declare(&mut paths, permission);
-    (schemas, paths, router.layer(Extension(Needs(permission))))
 }

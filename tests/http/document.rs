@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use threadkeep::http;
 use threadkeep::http::openapi::documents::ApiDocument;
 use threadkeep::http::request::problem::Code;
 
@@ -315,6 +316,15 @@ fn every_code_is_an_answer_of_some_operation() {
     let missing: Vec<&str> = codes.filter(|code| !documented.contains(code)).collect();
     // A wrong method is by definition not an operation.
     assert_eq!(missing, ["method_not_allowed"]);
+}
+
+/// The document is made at the first request for it, on the stack of a worker.
+#[tokio::test]
+async fn the_routes_are_built_on_half_the_stack_of_a_worker() {
+    const WORKER: usize = 2 << 20;
+    let app = Server::keyless().await.app;
+    let build = move || drop(http::router(&app));
+    std::thread::Builder::new().stack_size(WORKER / 2).spawn(build).unwrap().join().unwrap();
 }
 
 #[tokio::test]

@@ -266,13 +266,24 @@ def routes(_: list[Help]) -> Iterator[str]:
     yield "the whole tenant, `tenant:read` also what only reads it. `any` is every key and token; the operation asks for the"
     yield "rest itself. `none` needs no key."
     yield ""
+    yield "The cost of a call says what ends it. It is `x-cost` in `/openapi.json`:"
+    yield ""
+    yield "- `small`: its request bounds the rows that it touches. It ends soon; tenants take turns."
+    yield "- `search`: its request does not bound them. It ends after `search_seconds_max` seconds with `deadline_exceeded`, and"
+    yield "  waits for one of the connections of searches and lists. A tenant has at most half of these, and nothing else waits"
+    yield "  for them."
+    yield "- `bulk`: it goes through all of a thread, a namespace or a subject, in slices between which others take their turns, and"
+    yield "  to its end: what has begun to write is not cancelled."
+    yield "- `stream`: a body, an answer or events of any length. It ends below a minimum rate, and counts among what a client holds:"
+    yield "  half for a tenant, a quarter for a credential."
+    yield ""
     for tag, text, rows in _tables():
         if tag != WIRE:
             yield f"## {tag.capitalize()}"
             yield ""
             yield f"{text.rstrip('.')}."
             yield ""
-            yield from table(["call", "permission", "what it does"], rows)
+            yield from table(["call", "permission", "cost", "what it does"], rows)
 
 
 def wire_routes(_: list[Help]) -> Iterator[str]:
@@ -283,9 +294,9 @@ def wire_routes(_: list[Help]) -> Iterator[str]:
     for tag, text, rows in _tables():
         if tag == WIRE:
             yield f"{text.rstrip('.')}. [The guide](../guides/agent-server.md) says what is shown, and what needs"
-            yield "the graph. Permissions are those of the [HTTP API](http.md)."
+            yield "the graph. Permissions and costs are those of the [HTTP API](http.md)."
             yield ""
-            yield from table(["call", "permission", "what it does"], rows)
+            yield from table(["call", "permission", "cost", "what it does"], rows)
 
 
 def _tables() -> Iterator[tuple[str, str, list[list[str]]]]:
@@ -295,8 +306,10 @@ def _tables() -> Iterator[tuple[str, str, list[list[str]]]]:
     for method, path, operation, document in operations("openapi", "agentrail"):
         tags |= {it["name"]: it.get("description", "") for it in document["tags"]}
         permission = operation.get("x-permission", "none")
+        cost = operation.get("x-cost", "small")
         call = f"`{method} {path}`"
-        rows[operation["tags"][0]].append([call, code(permission), operation["summary"]])
+        row = [call, code(permission), code(cost), operation["summary"]]
+        rows[operation["tags"][0]].append(row)
     for tag, text in tags.items():
         if rows[tag]:
             yield tag, text, rows[tag]

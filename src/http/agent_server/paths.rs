@@ -1,10 +1,14 @@
 //! Knows the paths of the wire: which they are, where they end with a slash, and which ids are spelled like an operation.
 
-use axum::extract::Request;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
 use axum::http::{Method, StatusCode, Uri, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
 use super::shown_ids::UUID_BASE;
+use crate::app::App;
 use crate::http::request::problem::{Code, Problem};
 
 /// First segments of its paths.
@@ -17,6 +21,14 @@ const OPERATIONS: [&str; 3] = ["/threads/search", "/threads/count", "/threads/pr
 pub fn is_ours(path: &str) -> bool {
     let Some(rest) = base_and_rest(path).1.strip_prefix('/') else { return path == UUID_BASE };
     rest.is_empty() || FIRST.contains(&rest.split('/').next().unwrap_or_default())
+}
+
+/// Hides the routes of the wire where they are not wanted.
+pub async fn hide(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if app.agent_server.is_off && is_ours(request.uri().path()) {
+        return Problem::new(Code::NotFound, "there is no such route").into_response();
+    }
+    next.run(request).await
 }
 
 /// `GET /threads/search` means the thread `search`: an escaped letter tells the router so.

@@ -12,11 +12,13 @@ use utoipa::openapi::path::Paths;
 use super::{generators, links};
 use crate::domain::caller::Permission;
 use crate::domain::limits::LIMITS;
-use crate::http::flags::{self, Flag};
+use crate::http::flags::{self, Cost, Flag};
 use crate::http::request::problem::{Code, ProblemBody};
 
 /// Extension of an operation: the permission it needs.
 const PERMISSION: &str = "x-permission";
+/// Extension of an operation: what it costs the server.
+const COST: &str = "x-cost";
 /// Extension of an answer: the codes that its problem can have.
 const CODES: &str = "x-codes";
 
@@ -35,9 +37,10 @@ pub fn whole() -> Value {
     WHOLE.clone()
 }
 
-/// Records the permission of a route's operations.
-pub(in crate::http) fn declare(paths: &mut Paths, permission: Permission) {
+/// Records the permission and the cost of a route's operations.
+pub(in crate::http) fn declare(paths: &mut Paths, permission: Permission, cost: Cost) {
     flags::extend(paths, PERMISSION, permission.name());
+    flags::extend(paths, COST, cost.name());
 }
 
 fn complete(api: OpenApi) -> Value {
