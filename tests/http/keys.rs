@@ -63,10 +63,12 @@ async fn a_key_is_made_listed_and_revoked_with_its_tokens() {
     // Once each, and as the command line writes them.
     for act in ["key_created", "key_revoked"] {
         let events = get(server, all, &format!("/v1/audit?act={act}")).await.ok().json();
-        let events = events["events"].as_array().unwrap();
+        // The others were made before, and the sweep of the log takes their acts at some time.
+        let of_key = |it: &&Value| it["object"] == about["key_id"];
+        let events: Vec<&Value> =
+            events["events"].as_array().unwrap().iter().filter(of_key).collect();
         assert_eq!(events.len(), 1, "{act}");
-        let (actor, object) = (&events[0]["actor"], &events[0]["object"]);
-        assert_eq!((actor, object), (&json!("key_all"), &about["key_id"]));
+        assert_eq!(events[0]["actor"], "key_all");
     }
 }
 
