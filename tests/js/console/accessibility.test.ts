@@ -7,7 +7,8 @@ import { Client } from "threadkeep";
 import { ThreadkeepSaver, ThreadkeepStore } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { checkpoint, put } from "../support/checkpoints.js";
-import { newKey } from "../support/server.js";
+import { run } from "../support/server.js";
+import { waitUntil } from "../support/waiting.js";
 import { open, send } from "./acting.js";
 import { FILE, plan } from "./agents.js";
 import { violations } from "./axe.js";
@@ -195,8 +196,18 @@ describe.each(SIZES)("keys and tokens at $width px", (size) => {
 
   // From the first key on, the server knows nobody without one.
   beforeAll(async () => {
-    key = await newKey(stage.server.place);
+    // The head of the page shows the name of the tenant.
+    const tenant = `t-${"w".repeat(40)}`;
+    key = (await run(stage.server.place, ["keys", "create", "--tenant", tenant])).trim();
     const client = new Client({ url: stage.server.url, apiKey: key });
+    await waitUntil(
+      () =>
+        client.whoami().then(
+          () => true,
+          () => false,
+        ),
+      "the server to know the key",
+    );
     const { keyId } = await client.keys.create({ name: "a name ".repeat(12), readOnly: true });
     await client.keys.revoke(keyId);
     await client.tokens.mint({ readOnly: true, ttlSeconds: 3_600 });
