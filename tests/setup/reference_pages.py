@@ -269,13 +269,10 @@ def routes(_: list[Help]) -> Iterator[str]:
     yield "The cost of a call says what ends it. It is `x-cost` in `/openapi.json`:"
     yield ""
     yield "- `small`: its request bounds the rows that it touches. It ends soon; tenants take turns."
-    yield "- `search`: its request does not bound them. It ends after `search_seconds_max` seconds with `deadline_exceeded`, and"
-    yield "  waits for one of the connections of searches and lists. A tenant has at most half of these, and nothing else waits"
-    yield "  for them."
-    yield "- `bulk`: it goes through all of a thread, a namespace or a subject, in slices between which others take their turns, and"
-    yield "  to its end: what has begun to write is not cancelled."
-    yield "- `stream`: a body, an answer or events of any length. It ends below a minimum rate, and counts among what a client holds:"
-    yield "  half for a tenant, a quarter for a credential."
+    yield "- `search`: nothing bounds them. It ends after `search_seconds_max` seconds with `deadline_exceeded`, on connections for"
+    yield "  searches and lists, half of which one tenant has at most."
+    yield "- `bulk`: it goes through all of a thing, in slices between which others take turns, to its end: a write is not cancelled."
+    yield "- `stream`: of any length. It ends below a minimum rate. A tenant holds at most half of them, a credential a quarter."
     yield ""
     for tag, text, rows in _tables():
         if tag != WIRE:
