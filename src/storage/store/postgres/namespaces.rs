@@ -82,7 +82,8 @@ impl NamespaceStorage for PostgresStorage {
         namespaces: &[Namespace],
         now: Micros,
     ) -> Result<Vec<CountedItems>> {
-        self.clear_pool_on_loss(self.read_counts(tenant, namespaces, now).await)
+        let rows = self.read_counted(COUNTS, (tenant, namespaces), now, COUNTED_MAX).await;
+        Ok(self.clear_pool_on_loss(rows)?.iter().map(counted).collect())
     }
 
     async fn largest_namespaces(
@@ -92,47 +93,32 @@ impl NamespaceStorage for PostgresStorage {
         limit: usize,
         now: Micros,
     ) -> Result<Vec<(Namespace, CountedItems)>> {
-        self.clear_pool_on_loss(self.read_largest(tenant, within, limit, now).await)
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.read_counted(LARGEST, (tenant, within), now, limit).await;
+        let found = |row: &PgRow| (Namespace::stored(row.get("namespace")), counted(row));
+        Ok(self.clear_pool_on_loss(rows)?.iter().map(found).collect())
     }
 }
 
 impl PostgresStorage {
-    async fn read_counts(
+    /// Runs [`COUNTS`] or [`LARGEST`]; `most` is their last bind.
+    async fn read_counted(
         &self,
-        tenant: &str,
-        namespaces: &[Namespace],
+        statement: &'static str,
+        (tenant, within): (&str, &[Namespace]),
         now: Micros,
-    ) -> Result<Vec<CountedItems>> {
-        let (low, high): (Vec<_>, Vec<_>) = namespaces.iter().map(range).unzip();
-        let rows = sqlx::query(COUNTS)
-            .bind(tenant)
-            .bind(low)
-            .bind(high)
-            .bind(now)
-            .bind(COUNTED_MAX)
-            .fetch_all(&mut *self.searches.get(tenant).await?)
-            .await?;
-        Ok(rows.iter().map(counted).collect())
-    }
-
-    async fn read_largest(
-        &self,
-        tenant: &str,
-        within: &[Namespace],
-        limit: usize,
-        now: Micros,
-    ) -> Result<Vec<(Namespace, CountedItems)>> {
+        most: i64,
+    ) -> Result<Vec<PgRow>> {
         let (low, high): (Vec<_>, Vec<_>) = within.iter().map(range).unzip();
-        let rows = sqlx::query(LARGEST)
+        let rows = sqlx::query(statement)
             .bind(tenant)
             .bind(low)
             .bind(high)
             .bind(now)
-            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+            .bind(most)
             .fetch_all(&mut *self.searches.get(tenant).await?)
             .await?;
-        let found = |row: &PgRow| (Namespace::stored(row.get("namespace")), counted(row));
-        Ok(rows.iter().map(found).collect())
+        Ok(rows)
     }
 
     /// Round trips: one per range of the caller's and 1,000 namespaces.

@@ -68,21 +68,8 @@ impl NamespaceStorage for SqliteStorage {
             select count(*), coalesce(sum(size_bytes), 0), max(updated_at) from (
                 select size_bytes, updated_at from items where tenant = $1 and namespace >= $2
                     and ($3 is null or namespace < $3) and (expires_at is null or expires_at > $4) limit $5)";
-        let mut found = Vec::with_capacity(within.len());
-        let mut read = self.connections.begin_search(tenant).await?;
-        for prefix in within {
-            let row = sqlx::query(COUNTS)
-                .bind(tenant)
-                .bind(namespaces::encode(prefix))
-                .bind(namespaces::end(prefix))
-                .bind(now)
-                .bind(COUNTED_MAX)
-                .fetch_one(&mut *read)
-                .await?;
-            found.push(counted(&row)?);
-        }
-        read.end().await?;
-        Ok(found)
+        let rows = self.read_counted(COUNTS, (tenant, within), now, COUNTED_MAX).await?;
+        rows.iter().map(counted).collect()
     }
 
     async fn largest_namespaces(
@@ -96,29 +83,43 @@ impl NamespaceStorage for SqliteStorage {
             select count(*), sum(size_bytes), max(updated_at), namespace from items where tenant = $1 and namespace >= $2
                 and ($3 is null or namespace < $3) and (expires_at is null or expires_at > $4)
             group by namespace order by 2 desc, 4 limit $5";
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
         let mut found = Vec::new();
-        let mut read = self.connections.begin_search(tenant).await?;
-        for prefix in within {
-            let rows = sqlx::query(LARGEST)
-                .bind(tenant)
-                .bind(namespaces::encode(prefix))
-                .bind(namespaces::end(prefix))
-                .bind(now)
-                .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-                .fetch_all(&mut *read)
-                .await?;
-            for row in &rows {
-                let namespace: Vec<u8> = row.try_get(3)?;
-                found.push((namespaces::decode(&namespace)?, counted(row)?));
-            }
+        for row in &self.read_counted(LARGEST, (tenant, within), now, most).await? {
+            let namespace: Vec<u8> = row.try_get(3)?;
+            found.push((namespaces::decode(&namespace)?, counted(row)?));
         }
-        read.end().await?;
         // Each range has its own order.
         found.sort_by(|(a, one), (b, other)| {
             other.size_bytes.cmp(&one.size_bytes).then_with(|| a.cmp(b))
         });
         found.truncate(limit);
         Ok(found)
+    }
+}
+
+impl SqliteStorage {
+    /// Runs one of the statements above for each range; `most` is its last bind.
+    async fn read_counted(
+        &self,
+        statement: &'static str,
+        (tenant, within): (&str, &[Namespace]),
+        now: Micros,
+        most: i64,
+    ) -> Result<Vec<SqliteRow>> {
+        let mut rows = Vec::with_capacity(within.len());
+        let mut read = self.connections.begin_search(tenant).await?;
+        for prefix in within {
+            let query = sqlx::query(statement)
+                .bind(tenant)
+                .bind(namespaces::encode(prefix))
+                .bind(namespaces::end(prefix))
+                .bind(now)
+                .bind(most);
+            rows.extend(query.fetch_all(&mut *read).await?);
+        }
+        read.end().await?;
+        Ok(rows)
     }
 }
 
