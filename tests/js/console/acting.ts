@@ -1,4 +1,4 @@
-/** What a person does with an action: opens it, fills its form in, sends it and takes it back. */
+/** Acts as a person does: opens the dialog of an action, fills its form in, sends it and takes it back. */
 
 import type { Locator, Page, Request } from "playwright-core";
 import { expect } from "vitest";
@@ -33,7 +33,7 @@ export async function replaceText(dialog: Locator, label: string, text: string):
   expect(await field.inputValue()).toBe(text);
 }
 
-/** How long nothing is asked before a page counts as complete. */
+/** A page counts as complete when it has asked nothing for so long. */
 const QUIET_MS = 400;
 
 /** Counts the requests of a page that are not answered yet. */

@@ -1,4 +1,4 @@
-/** How much of large threads the console asks for and shows, as counts; and that copies are whole and exact. */
+/** Counts what the console asks for and shows of large threads, and tests that copies are whole and exact. */
 
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";

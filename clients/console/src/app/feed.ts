@@ -11,7 +11,7 @@ const PAUSE_MS = 15_000;
 /** A server that does not answer for this long is away: views ask again, and show what is wrong. */
 const AWAY_MS = 10_000;
 
-/** What a feed follows. */
+/** Opens a stream of changes, and takes what it tells. */
 export interface FeedSource<Change> {
   /** The same for tabs with the same credential at the same server. */
   name: string;

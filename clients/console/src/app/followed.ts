@@ -87,7 +87,7 @@ function storeOf({ client, identity }: Api, queries: QueryClient): FeedSource<Ch
   };
 }
 
-/** Who may do the same at the same server hears the same. */
+/** Names a feed: tabs whose credentials may do the same at the same server share it. */
 function nameOf(what: string, identity: Api["identity"]): string {
   return `threadkeep ${what} ${SERVER_URL} ${JSON.stringify(identity)}`;
 }

@@ -3,7 +3,7 @@
 import type { Query, QueryClient } from "@tanstack/react-query";
 import { isLive } from "./live.js";
 
-/** What takes the server long is read more seldom: it works for one page no more than about a tenth of the time. */
+/** A pause lasts so many times as long as the reading before it: the server works for one page about a tenth of the time at most. */
 const REST = 10;
 /** A computer that slept during a reading has not worked for so long. */
 const PAUSE_MS_MAX = 60_000;

@@ -9,7 +9,7 @@ export interface ChangedItem {
   key: string;
 }
 
-/** What a query of the store or of files follows. */
+/** Says of a query of the store or of files which changes touch it. */
 export interface FollowedItems {
   isTouchedBy(change: ChangedItem): boolean;
   /** Whether the server has much to do for it, or much to send, so that it is read less often. */
@@ -67,7 +67,7 @@ class Touched {
   }
 }
 
-/** What a view of one item follows. */
+/** Makes a query follow one item. */
 export function followedItem(namespace: readonly string[], key: string): FollowedItems {
   return { isTouchedBy: (change) => change.key === key && isSame(change.namespace, namespace) };
 }
