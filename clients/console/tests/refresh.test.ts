@@ -109,4 +109,24 @@ describe("ThreadRefresh", () => {
     expect(asked.length).toBeGreaterThan(5);
     expect(asked.length).toBeLessThanOrEqual(60_000 / (11 * READING_MS) + 1);
   });
+
+  it("lets a further page of a list come, and reads the list after it", async () => {
+    const list = new InfiniteQueryObserver(queries, {
+      queryKey: ["threads"],
+      queryFn: async ({ pageParam }) => {
+        asked.push(`page ${pageParam}`);
+        await new Promise((resolve) => setTimeout(resolve, READING_MS));
+        return pageParam;
+      },
+      initialPageParam: 0,
+      getNextPageParam: (last: number) => last + 1,
+    });
+    list.subscribe(() => {});
+    await settle();
+    void list.fetchNextPage();
+    new ThreadRefresh(queries).onChange("a");
+    await vi.advanceTimersByTimeAsync(READING_MS * 4);
+    expect(asked).toEqual(["page 1", "page 0", "page 1"]);
+    expect(list.getCurrentResult().data?.pages).toEqual([0, 1]);
+  });
 });

@@ -13,13 +13,11 @@ export async function readAnew(
   queries: QueryClient,
   predicate: (query: Query) => boolean,
 ): Promise<void> {
-  const isFirst = queries
-    .getQueryCache()
-    .findAll({ predicate })
-    .some(({ state }) => state.data === undefined && state.fetchStatus !== "idle");
+  const found = queries.getQueryCache().findAll({ predicate });
+  const isOnItsWay = ({ state }: Query) => state.fetchStatus === "fetching";
+  // What is on its way may have begun before the change, and a further page of a list would be lost.
+  await Promise.allSettled(found.filter(isOnItsWay).map(({ promise }) => promise));
   await queries.invalidateQueries({ predicate });
-  // A first reading goes on to its end, and may have begun before the change.
-  if (isFirst) await queries.invalidateQueries({ predicate });
 }
 
 /** Whether a query has so few pages that it is read anew by itself. */
