@@ -54,7 +54,10 @@ it("shows what the server is, and the requests that it has answered by route", a
   expect([half, most].filter((text) => !/^[\d.]+ m?s$/.test(text ?? ""))).toEqual([]);
   const pools = page.getByRole("region", { name: "Connections to the database" });
   const cells = (name: string) =>
-    pools.getByRole("row", { name: new RegExp(`^${name}\\b`) }).getByRole("cell").allInnerTexts();
+    pools
+      .getByRole("row", { name: new RegExp(`^${name}\\b`) })
+      .getByRole("cell")
+      .allInnerTexts();
   expect(await cells("Writes")).toEqual(["0", "0", "1", "0"]);
   expect((await cells("Searches and lists"))[2]).toBe("6");
   await page.getByRole("heading", { name: "Queues" }).waitFor();
