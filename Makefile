@@ -42,7 +42,6 @@ screenshots: setup-node setup-chromium ## the pictures of the console in its REA
 	cd tests/js && THREADKEEP_TEST_PICTURES=$(CURDIR)/clients/console/docs npx vitest run console/pictures
 
 bench: setup release ## speed and size against the Postgres savers, on one PostgreSQL with fsync on; instructions of a call
-	command -v valgrind >/dev/null || tests/setup/system.sh valgrind
 	THREADKEEP_BIN=$(RELEASE) $(PYTHON) clients/python/bench/instructions.py
 	THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" $(PYTHON) clients/python/bench/run.py
 	if [ -d node_modules ]; then THREADKEEP_BIN=$(RELEASE) THREADKEEP_TEST_PG_BIN="$$(tests/setup/postgres.sh)" \
