@@ -10,6 +10,7 @@ pub mod engine;
 pub mod error;
 pub mod export;
 pub mod files;
+pub mod idempotency;
 pub mod json;
 pub mod label;
 pub mod limits;

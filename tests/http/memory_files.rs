@@ -8,8 +8,8 @@ use threadkeep::domain::files::storage::{
     FilePage, FileRow, FileStorage, KeyRange, ListFiles, Removed,
 };
 use threadkeep::domain::files::value::FileValue;
+use threadkeep::domain::idempotency::Idempotency;
 use threadkeep::domain::json::exact_json;
-use threadkeep::domain::store::batch::Idempotency;
 use threadkeep::domain::store::file_head::FileHead;
 use threadkeep::domain::store::item::{Address, Item, Key};
 use threadkeep::domain::store::namespace::Namespace;

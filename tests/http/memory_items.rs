@@ -6,8 +6,9 @@ use threadkeep::domain::Result;
 use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::idempotency::Idempotency;
 use threadkeep::domain::json::exact_json;
-use threadkeep::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use threadkeep::domain::store::batch::{ItemBatch, ItemOutcome, PreparedChanges};
 use threadkeep::domain::store::feed::ChangeKind;
 use threadkeep::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Scope, SearchItems, SearchMode,

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use threadkeep::domain::batch_error::BatchError;
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::clock::Micros;
+use threadkeep::domain::idempotency::Idempotency;
 use threadkeep::domain::sessions::change::{Change, PreparedChange};
 use threadkeep::domain::sessions::ledger::{Batch, Outcome, Part};
 use threadkeep::domain::sessions::loading::{EntriesQuery, Loaded};
@@ -13,7 +14,6 @@ use threadkeep::domain::sessions::storage::{
     Described, FindDocuments, ListKinds, ListSessions, SessionKind,
 };
 use threadkeep::domain::sessions::{Content, Document, Session, Stream};
-use threadkeep::domain::store::batch::Idempotency;
 use threadkeep::domain::tokens::grants::Action;
 use threadkeep::domain::{Error, Result};
 

@@ -6,7 +6,7 @@ use super::contents::ContentStorage;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
-use crate::domain::store::batch::Idempotency;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::Key;
 use crate::domain::store::namespace::Namespace;

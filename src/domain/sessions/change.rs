@@ -6,11 +6,11 @@ use super::name::{SessionName, check_name};
 use crate::domain::checkpoints::prepared::{Chunk, PlannedScope, Sealed};
 use crate::domain::clock::Micros;
 use crate::domain::error::{Error, Result};
+use crate::domain::idempotency::Idempotency;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
 use crate::domain::scheduling::cpu_pool::size_of;
-use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 
 /// What describes a session; the first one stays.

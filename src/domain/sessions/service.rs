@@ -10,10 +10,10 @@ use super::name::SessionName;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros, random_hex};
 use crate::domain::error::{Error, Result};
+use crate::domain::idempotency::Idempotency;
 use crate::domain::scheduling::contention::Contention;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::sessions::storage::SessionStorage;
-use crate::domain::store::batch::Idempotency;
 use crate::domain::tenants::quotas::Quotas;
 use crate::domain::tokens::grants::Action;
 

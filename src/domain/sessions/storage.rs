@@ -11,8 +11,8 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::scheduling::lanes::LaneStorage;
-use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 
 /// Which sessions a listing shows.

@@ -13,6 +13,7 @@ use super::words::ItemWords;
 use crate::domain::checkpoints::prepared::{Chunk, Sealed};
 use crate::domain::clock::Micros;
 use crate::domain::error::Full;
+use crate::domain::idempotency::Idempotency;
 
 /// Commands in one batch, and bytes after which it takes no further one.
 const COMMANDS_MAX: usize = 256;
@@ -81,18 +82,6 @@ pub struct Content {
     /// Epoch for which the chunks are enough; None: they always are.
     pub epoch: Option<i64>,
     pub chunks: Vec<Chunk>,
-}
-
-/// Key and digest of a request: the same pair is answered again without a second effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Idempotency {
-    pub caller: String,
-    pub key: String,
-    pub digest: [u8; 32],
-    /// Whose request it is: erasing the subject finds it.
-    pub subject: Option<String>,
-    /// Remembered and answered behind the versions of its changes.
-    pub note: Vec<i64>,
 }
 
 /// How a group ended.

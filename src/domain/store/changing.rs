@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::batch::{Idempotency, PreparedChanges};
+use super::batch::PreparedChanges;
 use super::commit::Changed;
 use super::history::kept_versions;
 use super::item::ChangeItem;
@@ -11,6 +11,7 @@ use super::words::ItemWords;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_hex};
 use crate::domain::error::Result;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::json::exact_json;
 use crate::domain::scheduling::cpu_pool;
 

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use super::batch::{ItemBatch, ItemOutcome, PreparedChanges};
 use super::feed::FeedStorage;
 use super::indexing_storage::IndexingStorage;
 use super::item::{Address, ChangeItem, Item, ItemPage, Scope, SearchItems};
@@ -14,6 +14,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::store::history_storage::ItemHistoryStorage;
 use crate::domain::store::text_storage::TextStorage;

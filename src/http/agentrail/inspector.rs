@@ -29,7 +29,7 @@ use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::http::request::call::{Reply, caller_of, identify_as, presented_key};
 use crate::http::request::problem::Problem;
-use crate::http::threads::handlers::query_of;
+use crate::http::request::query_fields::query_of;
 
 const SESSIONS_MAX: usize = 1_000;
 /// Sessions whose status a listing tells, and how many of them are looked at side by side.

@@ -19,8 +19,8 @@ use crate::http::request::call::{Answer, BodylessCall, Call};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::{Exact, ExactOut, Text};
 use crate::http::request::problem::Problem;
+use crate::http::request::query_fields::query_of;
 use crate::http::sessions::{asking, milliseconds};
-use crate::http::threads::handlers::query_of;
 
 const USER_SESSIONS: u64 = 500;
 

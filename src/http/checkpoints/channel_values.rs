@@ -21,7 +21,7 @@ use crate::domain::{Error, Result};
 use crate::http::request::call::{Answer, BodylessCall};
 use crate::http::request::exact::{Data, DataOut};
 use crate::http::request::problem::{Code, Problem};
-use crate::http::threads::handlers::query_of;
+use crate::http::request::query_fields::query_of;
 
 /// Get the values of a checkpoint
 ///

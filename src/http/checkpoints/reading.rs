@@ -17,7 +17,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::{Error, Result};
 use crate::http::request::call::{Answer, Call};
-use crate::http::request::cursor;
+use crate::http::request::cursor::{self, limit};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::{Data, Exact, Text};
 
@@ -352,13 +352,6 @@ fn filter(text: &Exact<'_>) -> Result<serde_json::Value> {
     let wanted = exact_json::read_filter(text.0)?;
     exact_json::check_wanted("filter", &wanted)?;
     Ok(wanted)
-}
-
-/// Absent: as many as fit in a page.
-pub fn limit(limit: Option<i64>) -> Result<usize> {
-    let Some(limit) = limit else { return Ok(usize::MAX) };
-    usize::try_from(limit)
-        .map_err(|_| Error::out_of_range("limit", "limit must be 0 or more", LIMITS.list_rows_max))
 }
 
 /// `kind`: of which listing.

@@ -21,7 +21,7 @@ use crate::domain::limits::LIMITS;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::scheduling::cpu_pool;
 use crate::http::request::call::{Answer, BodylessCall};
-use crate::http::threads::handlers::query_of;
+use crate::http::request::query_fields::query_of;
 
 /// Get a state
 ///

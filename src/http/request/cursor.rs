@@ -1,5 +1,5 @@
 //! Encodes a typed position as a cursor, an opaque text, and decodes it or refuses the text. Cursors contain no secret; their values are
-//! checked like every other input.
+//! checked like every other input. Reads the `limit` of a page, too.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::domain::clock::Micros;
+use crate::domain::limits::LIMITS;
 use crate::domain::names;
 use crate::domain::{Error, Result};
 
@@ -43,6 +44,13 @@ pub fn decode_time_and_id(kind: &str, text: Option<&str>) -> Result<Option<(Micr
         names::check("cursor", id, ID_BYTES_MAX, false)?;
     }
     Ok(position)
+}
+
+/// Absent: as many as fit in a page.
+pub fn limit(limit: Option<i64>) -> Result<usize> {
+    let Some(limit) = limit else { return Ok(usize::MAX) };
+    usize::try_from(limit)
+        .map_err(|_| Error::out_of_range("limit", "limit must be 0 or more", LIMITS.list_rows_max))
 }
 
 #[cfg(test)]

@@ -1,12 +1,31 @@
-//! Parses the fields of a query, for routes whose body is raw bytes. Each name occurs once, except those that make a list.
+//! Parses queries: as typed parameters, or as fields, for routes whose body is raw bytes. There each name occurs once, except those
+//! that make a list.
 
 use axum::extract::Query;
 use axum::http::Uri;
+use serde::de::DeserializeOwned;
 
 use super::problem::{Code, Problem};
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
+
+/// Parameters of a query string.
+///
+/// # Errors
+/// 422 naming the parameter.
+pub fn query_of<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
+    let Query(params) = Query::<T>::try_from_uri(uri).map_err(|rejection| {
+        let text = rejection.body_text();
+        let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
+        let mut about = ["missing field `", "duplicate field `"].iter();
+        let missing = about.find_map(|it| reason.strip_prefix(it)?.strip_suffix('`'));
+        let named = reason.split(": ").next().filter(|it| !it.contains(' '));
+        let field = missing.or(named).unwrap_or("query");
+        Problem::new(Code::Invalid, reason.to_owned()).at(field)
+    })?;
+    Ok(params)
+}
 
 /// Names and values, decoded, in their order.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use crate::http::request::call::{Answer, Holder, presented_key};
 use crate::http::request::cursor;
 use crate::http::request::event_stream::{CHECK_EVERY, End, EventStream, require_accepted};
 use crate::http::request::problem::Problem;
-use crate::http::threads::handlers::query_of;
+use crate::http::request::query_fields::query_of;
 
 const CURSOR: &str = "changes";
 /// A stream without changes shows that it lives, and moves its position on.

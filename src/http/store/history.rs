@@ -16,9 +16,8 @@ use crate::domain::store::history_storage::{ItemVersion, ListVersions, VersionPa
 use crate::domain::store::item::Address;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, Call};
-use crate::http::request::cursor;
+use crate::http::request::cursor::{self, limit};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::{ExactOut, Text};
 

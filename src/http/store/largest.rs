@@ -12,8 +12,8 @@ use crate::domain::pages::COUNTED_ROWS_MAX;
 use crate::domain::store::item::CountedItems;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::time::rfc3339;
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, Call};
+use crate::http::request::cursor::limit;
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::Text;
 

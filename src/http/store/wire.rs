@@ -19,8 +19,8 @@ use crate::domain::store::item::{
 };
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::by_name::by_name;
+use crate::http::request::cursor::limit;
 use crate::http::request::decode::Received;
 use crate::http::request::exact::{Exact, Text};
 

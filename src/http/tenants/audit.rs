@@ -10,12 +10,11 @@ use utoipa::{IntoParams, ToSchema};
 use crate::app::App;
 use crate::domain::tenants::audit::{ActKind, Event, EventCursor, EventQuery};
 use crate::domain::time::{parse_rfc3339, rfc3339};
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, BodylessCall};
-use crate::http::request::cursor;
+use crate::http::request::cursor::{self, limit};
 use crate::http::request::exact::{Exact, ExactOut};
 use crate::http::request::problem::Problem;
-use crate::http::threads::handlers::query_of;
+use crate::http::request::query_fields::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "audit";

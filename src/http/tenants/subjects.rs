@@ -13,11 +13,10 @@ use crate::domain::pages::COUNTED_ROWS_MAX;
 use crate::domain::tenants::erasure::Receipt;
 use crate::domain::tenants::subjects::{Subject, SubjectQuery};
 use crate::domain::time::rfc3339;
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, BodylessCall};
-use crate::http::request::cursor;
+use crate::http::request::cursor::{self, limit};
 use crate::http::request::problem::Problem;
-use crate::http::threads::handlers::query_of;
+use crate::http::request::query_fields::query_of;
 
 const CURSOR: &str = "subjects";
 

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::Uri;
 use bytes::Bytes;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -25,12 +24,11 @@ use crate::domain::threads::title::TitleFrom;
 use crate::domain::time::rfc3339;
 use crate::http::Empty;
 use crate::http::checkpoints::commit::generation;
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, BodylessCall, Call};
-use crate::http::request::cursor;
+use crate::http::request::cursor::{self, limit};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::{Exact, ExactOut, Text};
-use crate::http::request::problem::{Code, Problem};
+use crate::http::request::query_fields::query_of;
 
 const COPY: &str = "/v1/threads/copy";
 pub const PAGE_DEFAULT: i64 = 100;
@@ -345,23 +343,6 @@ impl Input for CopyThread {
 fn thread_id(field: &str, text: String) -> Result<ThreadId> {
     names::check(field, &text, LIMITS.thread_id_bytes_max, false)?;
     ThreadId::new(text)
-}
-
-/// Parameters of a query string.
-///
-/// # Errors
-/// 422 naming the parameter.
-pub fn query_of<T: DeserializeOwned>(uri: &Uri) -> Result<T, Problem> {
-    let Query(params) = Query::<T>::try_from_uri(uri).map_err(|rejection| {
-        let text = rejection.body_text();
-        let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
-        let mut about = ["missing field `", "duplicate field `"].iter();
-        let missing = about.find_map(|it| reason.strip_prefix(it)?.strip_suffix('`'));
-        let named = reason.split(": ").next().filter(|it| !it.contains(' '));
-        let field = missing.or(named).unwrap_or("query");
-        Problem::new(Code::Invalid, reason.to_owned()).at(field)
-    })?;
-    Ok(params)
 }
 
 impl ThreadsParams {

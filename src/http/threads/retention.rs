@@ -7,7 +7,6 @@ use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::handlers::query_of;
 use crate::app::App;
 use crate::domain::names::ThreadId;
 use crate::domain::threads::retention::{
@@ -17,12 +16,12 @@ use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::http::Empty;
 use crate::http::checkpoints::pruning::RemovedOut;
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, BodylessCall, Call};
-use crate::http::request::cursor;
+use crate::http::request::cursor::{self, limit};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::Text;
 use crate::http::request::problem::Problem;
+use crate::http::request::query_fields::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "reports";

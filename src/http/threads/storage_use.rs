@@ -7,11 +7,11 @@ use axum::http::Uri;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::handlers::query_of;
 use crate::app::App;
 use crate::domain::names::ThreadId;
 use crate::domain::tenants::storage_use::{ChannelUse, StorageUse};
 use crate::http::request::call::{Answer, BodylessCall};
+use crate::http::request::query_fields::query_of;
 
 /// Get what a thread takes
 ///

@@ -14,13 +14,12 @@ use crate::domain::Result;
 use crate::domain::names;
 use crate::domain::time::{date, rfc3339};
 use crate::domain::tokens::key::{CreateKey, Key, KeyCursor, KeyQuery, RevokeKey};
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, BodylessCall, Call, Holder};
-use crate::http::request::cursor;
+use crate::http::request::cursor::{self, limit};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::Text;
 use crate::http::request::problem::Problem;
-use crate::http::threads::handlers::query_of;
+use crate::http::request::query_fields::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "keys";

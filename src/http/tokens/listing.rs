@@ -11,10 +11,9 @@ use crate::app::App;
 use crate::domain::tenants::audit::EventCursor;
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::token::LiveToken;
-use crate::http::checkpoints::reading::limit;
 use crate::http::request::call::{Answer, BodylessCall};
-use crate::http::request::cursor;
-use crate::http::threads::handlers::query_of;
+use crate::http::request::cursor::{self, limit};
+use crate::http::request::query_fields::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "tokens";

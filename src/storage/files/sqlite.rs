@@ -9,7 +9,7 @@ use crate::domain::Result;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::files::storage::{FilePage, FileStorage, KeyRange, ListFiles, Removed};
-use crate::domain::store::batch::Idempotency;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::store::item::Key;
 use crate::domain::store::namespace::Namespace;
 use crate::storage::sqlite::SqliteStorage;

@@ -26,6 +26,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::clock::{Micros, random_id};
+use crate::domain::idempotency::Idempotency;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::sessions::change::{Change, PreparedChange};
@@ -36,7 +37,6 @@ use crate::domain::sessions::storage::{
     Described, FindDocuments, ListKinds, ListSessions, SessionKind, SessionStorage,
 };
 use crate::domain::sessions::{Content, Document, Session, Stream};
-use crate::domain::store::batch::Idempotency;
 use crate::domain::tokens::grants::Action;
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::db::access::{Access, Accessible};

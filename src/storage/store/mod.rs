@@ -22,13 +22,14 @@ use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::Value;
 use crate::domain::checkpoints::prepared::Sealed;
 use crate::domain::clock::Micros;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::json::exact_fields::pick;
 use crate::domain::json::field_path::FieldPath;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::Tag;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::batch::{
-    Content, Idempotency, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
+    Content, ItemBatch, PreparedChange, PreparedChanges, PreparedValue,
 };
 use crate::domain::store::history::is_file;
 use crate::domain::store::item::{Address, ChangeItem, Item, ItemSort, NewValue, Scope, Select};

@@ -14,8 +14,9 @@ use crate::domain::Result;
 use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::scheduling::cpu_pool;
-use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use crate::domain::store::batch::{ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Key, Scope, SearchItems, SearchMode,
 };

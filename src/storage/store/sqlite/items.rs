@@ -11,8 +11,9 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Micros, random_id};
 use crate::domain::error::Obstacle;
+use crate::domain::idempotency::Idempotency;
 use crate::domain::scheduling::cpu_pool;
-use crate::domain::store::batch::{Idempotency, ItemBatch, ItemOutcome, PreparedChanges};
+use crate::domain::store::batch::{ItemBatch, ItemOutcome, PreparedChanges};
 use crate::domain::store::item::{
     Address, ChangeItem, Item, ItemPage, Key, Scope, SearchItems, SearchMode,
 };
