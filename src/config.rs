@@ -5,7 +5,9 @@ mod administration;
 mod agent_server;
 mod browsers;
 mod embeddings;
+mod encryption;
 mod stopping;
+mod tls;
 mod transfer;
 
 use std::net::IpAddr;
@@ -20,7 +22,9 @@ pub use self::administration::{
 pub use self::agent_server::{AgentServer, ChannelRule};
 pub use self::browsers::Browsers;
 pub use self::embeddings::EmbeddingsEndpoint;
+pub use self::encryption::{Encrypt, Encryption, MasterKey};
 pub use self::stopping::Stopping;
+pub use self::tls::Tls;
 pub use self::transfer::{Export, Import};
 
 /// Of a graph or a field of metadata.
@@ -110,6 +114,8 @@ pub struct Serve {
     /// there is a key, it is needed.
     #[arg(long, env = "THREADKEEP_KEYLESS")]
     pub keyless: bool,
+    #[command(flatten)]
+    pub tls: Tls,
     #[command(flatten)]
     pub database: Database,
     #[command(flatten)]
@@ -242,61 +248,6 @@ pub struct Database {
     pub connections: usize,
     #[command(flatten)]
     pub encryption: Encryption,
-}
-
-/// Encryption at rest. On where a master key is given, and then for everything in the database.
-#[derive(Debug, Args)]
-pub struct Encryption {
-    /// File with the master key: 32 bytes as base64 or hexadecimal digits. Content is encrypted with keys that it wraps;
-    /// without it nothing can be read again. The variable `THREADKEEP_MASTER_KEY` may hold the key itself.
-    #[arg(long, env = "THREADKEEP_MASTER_KEY_FILE")]
-    pub master_key_file: Option<PathBuf>,
-    /// A second master key that is accepted, while it is being changed: the one before.
-    #[arg(long, env = "THREADKEEP_PREVIOUS_MASTER_KEY_FILE")]
-    pub previous_master_key_file: Option<PathBuf>,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum MasterKey {
-    /// Make a new master key. Keep it apart from the database and its backups.
-    Create {
-        /// Write it into this new file, which only this user can read. Without it the key is printed, alone on standard output.
-        #[arg(long, value_name = "FILE")]
-        to: Option<PathBuf>,
-    },
-    /// Wrap the keys of all tenants with a new master key. Servers that were started with both go on meanwhile.
-    Rotate {
-        /// File with the new master key.
-        #[arg(long)]
-        new_master_key_file: PathBuf,
-        #[command(flatten)]
-        database: Database,
-    },
-    /// Destroy the key of a tenant: everything it has stored is unreadable then, for ever and for everybody.
-    Destroy {
-        #[arg(long)]
-        tenant: String,
-        /// Yes, for ever.
-        #[arg(long)]
-        yes: bool,
-        #[command(flatten)]
-        database: Database,
-    },
-}
-
-#[derive(Debug, Args)]
-pub struct Encrypt {
-    /// Where cold content lies, as the servers have it.
-    #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
-    pub object_store_url: Option<String>,
-    /// Look at every tenant again and seal what is still plain: what a server without the master key wrote meanwhile.
-    #[arg(long)]
-    pub repair: bool,
-    /// Sign the keys that are there, and owners that are not signed, without asking.
-    #[arg(long)]
-    pub yes: bool,
-    #[command(flatten)]
-    pub database: Database,
 }
 
 /// Where cold content goes, outside the database. Off without a URL.

@@ -30,6 +30,7 @@ use crate::embed::{self, OpenAi};
 use crate::http;
 use crate::http::connections::listener;
 use crate::http::connections::listener::Bounds;
+use crate::http::connections::tls::Tls;
 use crate::storage::content::redis::Redis;
 use crate::storage::objects::{Objects, Packing};
 
@@ -165,6 +166,8 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
     let Ground { storage, metrics, connections_max } = ground;
     let (listener, operators) = listeners(serve).await?;
     let local = address_of(&listener)?;
+    let tls = certificate(&serve.tls, local)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     // They are shown at one place.
     let shown = operators.is_none().then(|| metrics.clone());
     let memory = DifferenceMemory {
@@ -223,14 +226,14 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
     if let Some(operators) = &operators {
         print(&format!("metrics on http://{}/metrics\n", address_of(operators)?))?;
     }
-    print(&format!("listening on http://{local}\n"))?;
+    print(&format!("listening on {scheme}://{local}\n"))?;
     let operators = operators.map(|it| (it, http::operators(&app, metrics)));
     let times = Times::of(&serve.stopping);
     let bounds = bounds(serve, connections_max, times.of_requests());
     let (stop, stopped) = oneshot::channel::<()>();
     let (served, ended) = oneshot::channel::<()>();
     let api = async {
-        listener::serve(listener, router, bounds, async { drop(stopped.await) }).await;
+        listener::serve_over(listener, tls, router, bounds, async { drop(stopped.await) }).await;
         drop(served);
     };
     // Operators see how it stops.
@@ -258,6 +261,23 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
         ));
     }
     Ok(())
+}
+
+/// What the API is served with; its files are followed from now on.
+fn certificate(settings: &config::Tls, local: SocketAddr) -> Result<Option<Arc<Tls>>> {
+    let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else {
+        if !local.ip().is_loopback() {
+            tracing::warn!(
+                "--listen is plain HTTP on an address that others reach: whoever listens on the way reads keys and content. Give the server \
+                 a certificate (--tls-cert and --tls-key), or put a proxy with TLS in front"
+            );
+        }
+        return Ok(None);
+    };
+    let tls = Tls::open(certificate.clone(), key.clone())?;
+    let followed = Arc::clone(&tls);
+    tokio::spawn(async move { followed.follow_files().await });
+    Ok(Some(tls))
 }
 
 fn address_of(listener: &TcpListener) -> Result<SocketAddr> {

@@ -32,7 +32,7 @@ TENANT = ("--tenant <TENANT>", "")
 GROUPS = {
     "Addresses and connections": [
         "listen", "metrics-listen", "keyless", "client-connections-max", "connections-per-address-max",
-        "trusted-proxies", "head-seconds-max",
+        "trusted-proxies", "head-seconds-max", "tls-cert", "tls-key",
     ],
     "Database": ["database-url", "data-dir", "no-create", "connections", "no-migrate", "wait-for-database", "allow-unsafe"],
     "Encryption": ["master-key-file", "previous-master-key-file"],

@@ -1,4 +1,5 @@
-//! Accepts connections, up to a number, and ends them gracefully. It speaks HTTP/1.1 with keep-alive, and HTTP/2 with prior knowledge.
+//! Accepts connections, up to a number, and ends them gracefully. It speaks HTTP/1.1 with keep-alive, and HTTP/2 with prior knowledge; both
+//! over TLS where there is a certificate.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,13 +16,14 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use ipnet::IpNet;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 
-use super::connection::{self, Version};
-use super::watch::{Crowd, Noted, Patience, Verdict};
+use super::connection::{self, Begun, Version};
+use super::tls::{self, Tls};
+use super::watch::{Crowd, Noted, Patience, Verdict, Watch};
 use crate::domain::scheduling::pace::PATIENCE;
 use crate::http::request::problem::{Code, Problem};
 
@@ -115,12 +117,23 @@ pub async fn serve(
     bounds: Bounds,
     stop: impl Future<Output = ()>,
 ) {
+    serve_over(listener, None, router, bounds, stop).await;
+}
+
+/// As [`serve`], over TLS where there is a certificate.
+pub async fn serve_over(
+    listener: TcpListener,
+    tls: Option<Arc<Tls>>,
+    router: Router,
+    bounds: Bounds,
+    stop: impl Future<Output = ()>,
+) {
+    let away = Away { tls: tls.clone(), places: Arc::new(Semaphore::new(TURNED_AWAY_AT_ONCE)) };
     let connections = GracefulShutdown::new();
     let (order, phase) = watch::channel(Phase::Serve);
-    let one = Connections::new(router, &bounds, phase);
+    let one = Connections::new(router, tls, &bounds, phase);
     let per_address_max = bounds.per_address_max.unwrap_or(bounds.connections_max.div_ceil(PART));
     let crowd = Crowd::new(bounds.connections_max.div_ceil(PART), per_address_max);
-    let away = Arc::new(Semaphore::new(TURNED_AWAY_AT_ONCE));
     let mut stop = std::pin::pin!(stop);
     loop {
         tokio::select! {
@@ -131,9 +144,9 @@ pub async fn serve(
                             let stream = Noted { stream, watch };
                             tokio::spawn(one.clone().serve(stream, place, connections.watcher()));
                         }
-                        None => turn_away(stream, &away, per_address_max),
+                        None => away.tell(stream, per_address_max),
                     },
-                    Err(_) => turn_away(stream, &away, bounds.connections_max),
+                    Err(_) => away.tell(stream, bounds.connections_max),
                 },
                 Err(error) => pause(&error).await,
             },
@@ -163,6 +176,7 @@ impl Bounds {
 #[derive(Clone)]
 struct Connections {
     router: Router,
+    tls: Option<Arc<Tls>>,
     one: Builder<TokioExecutor>,
     two: Builder<TokioExecutor>,
     patience: Patience,
@@ -171,7 +185,12 @@ struct Connections {
 }
 
 impl Connections {
-    fn new(router: Router, bounds: &Bounds, phase: watch::Receiver<Phase>) -> Self {
+    fn new(
+        router: Router,
+        tls: Option<Arc<Tls>>,
+        bounds: &Bounds,
+        phase: watch::Receiver<Phase>,
+    ) -> Self {
         let &Bounds { connections_max, head_within, stall_max, .. } = bounds;
         let mut builder = Builder::new(TokioExecutor::new());
         builder
@@ -187,6 +206,7 @@ impl Connections {
             .max_header_list_size(HEAD_LIST_BYTES);
         Self {
             router,
+            tls,
             one: builder.clone().http1_only(),
             two: builder.http2_only(),
             patience: Patience { idle: head_within, stalled: stall_max },
@@ -196,20 +216,56 @@ impl Connections {
     }
 
     /// Until the connection ends. The watcher goes last: when it has, nothing here holds the router any more.
-    async fn serve(self, stream: Noted<TcpStream>, place: OwnedSemaphorePermit, watcher: Watcher) {
+    async fn serve(
+        mut self,
+        mut stream: Noted<TcpStream>,
+        place: OwnedSemaphorePermit,
+        watcher: Watcher,
+    ) {
         let _last = (watcher, place);
         // Small answers must not wait for the acknowledgement of the one before.
         if let Err(error) = stream.stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
-        let Self { router, one, two, patience, mut phase, .. } = self;
         let watch = Arc::clone(&stream.watch);
-        let begun = tokio::select! {
-            begun = tokio::time::timeout(patience.idle, connection::begin(stream)) => begun,
-            () = watch.turned_out() => return,
-            _ = phase.wait_for(|it| *it != Phase::Serve) => return,
-        };
-        let Ok(Ok((version, stream))) = begun else { return };
+        match self.tls.clone() {
+            None => {
+                let begun = self.in_time(&watch, connection::begin(stream)).await;
+                self.serve_begun(begun, watch).await;
+            }
+            Some(tls) => {
+                let begun = async {
+                    if !speaks_tls(&mut stream.stream).await? {
+                        return Err(io::ErrorKind::InvalidData.into());
+                    }
+                    connection::begin(tls.accept(stream).await?).await
+                };
+                let begun = self.in_time(&watch, begun).await;
+                self.serve_begun(begun, watch).await;
+            }
+        }
+    }
+
+    /// What a connection begins with, if it does so in time.
+    async fn in_time<T>(
+        &mut self,
+        watch: &Watch,
+        begun: impl Future<Output = io::Result<T>>,
+    ) -> Option<T> {
+        tokio::select! {
+            begun = tokio::time::timeout(self.patience.idle, begun) => begun.ok()?.ok(),
+            () = watch.turned_out() => None,
+            _ = self.phase.wait_for(|it| *it != Phase::Serve) => None,
+        }
+    }
+
+    async fn serve_begun<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+        self,
+        begun: Option<(Version, Begun<S>)>,
+        watch: Arc<Watch>,
+    ) {
+        let Some((version, stream)) = begun else { return };
+        let Self { router, one, two, patience, mut phase, .. } = self;
         let reached = stream.reached();
         let service = TowerToHyperService::new(router);
         let on = Arc::clone(&watch);
@@ -262,19 +318,46 @@ impl Connections {
 }
 
 /// Says that there are too many, to a few at one time.
-fn turn_away(mut stream: TcpStream, away: &Arc<Semaphore>, limit: usize) {
-    let Ok(place) = Arc::clone(away).try_acquire_owned() else { return };
-    metrics::counter!("threadkeep_connections_turned_away_total").increment(1);
-    let detail = "the server has as many connections as it may; try again";
-    let problem = Problem::new(Code::Overloaded, detail).limited(limit as u64);
-    tokio::spawn(async move {
-        let told = async {
-            stream.write_all(&connection::whole(&problem)).await?;
-            stream.shutdown().await
-        };
-        tokio::time::timeout(TURN_AWAY_WITHIN, told).await.ok();
-        drop(place);
-    });
+struct Away {
+    tls: Option<Arc<Tls>>,
+    places: Arc<Semaphore>,
+}
+
+impl Away {
+    fn tell(&self, stream: TcpStream, limit: usize) {
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
+        metrics::counter!("threadkeep_connections_turned_away_total").increment(1);
+        let detail = "the server has as many connections as it may; try again";
+        let problem = Problem::new(Code::Overloaded, detail).limited(limit as u64);
+        let tls = self.tls.clone();
+        tokio::spawn(async move {
+            let told = async {
+                match tls {
+                    None => last_answer(stream, &problem).await,
+                    Some(tls) => last_answer(tls.accept(stream).await?, &problem).await,
+                }
+            };
+            tokio::time::timeout(TURN_AWAY_WITHIN, told).await.ok();
+            drop(place);
+        });
+    }
+}
+
+/// The problem as an answer, after which the connection ends.
+async fn last_answer(mut stream: impl AsyncWrite + Unpin, problem: &Problem) -> io::Result<()> {
+    stream.write_all(&connection::whole(problem)).await?;
+    stream.shutdown().await
+}
+
+/// Whether the client speaks TLS. Who speaks plain HTTP is told.
+async fn speaks_tls(stream: &mut TcpStream) -> io::Result<bool> {
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 0 || first[0] == tls::FIRST_BYTE {
+        return Ok(true);
+    }
+    let detail = "this port speaks HTTPS: the address begins with https://";
+    last_answer(stream, &Problem::new(Code::BadRequest, detail)).await?;
+    Ok(false)
 }
 
 async fn pause(error: &io::Error) {

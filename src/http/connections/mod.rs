@@ -4,5 +4,6 @@ pub(super) mod connection;
 pub(super) mod edge;
 pub mod listener;
 pub(super) mod origins;
+pub mod tls;
 pub(super) mod turned_away;
 pub(super) mod watch;

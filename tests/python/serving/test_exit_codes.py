@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from support import settings
+from support.certificates import Authority
 from support.front import Front
 from support.native import Native, checkpoint
 from support.postgres import Databases, Postgres
@@ -111,6 +112,20 @@ def unreadable_url(world: World) -> Done:
 
 def no_address(world: World) -> Done:
     return world.serve("--listen", "no port at all")
+
+
+def certificate_alone(world: World) -> Done:
+    return world.serve("--tls-cert", world.folder / "tls.crt")
+
+
+def key_of_another(world: World) -> Done:
+    authority = Authority(world.folder, "authority")
+    one, other = authority.issue("one", "localhost"), authority.issue("other", "localhost")
+    return world.serve("--tls-cert", one.certificate, "--tls-key", other.key)
+
+
+def no_certificate(world: World) -> Done:
+    return world.serve("--tls-cert", world.folder / "none", "--tls-key", world.folder / "none")
 
 
 NEWEST = "(select max(version) from schema_version)"
@@ -307,6 +322,9 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "a database URL that cannot be read": unreadable_url,
     "an unknown `sslmode`": unknown_sslmode,
     "an address to listen on that is none": no_address,
+    "a certificate without its key": certificate_alone,
+    "the key of another certificate": key_of_another,
+    "a certificate of the server is missing": no_certificate,
     "the schema is old and `--no-migrate` is given": old_schema,
     "the schema needs a newer threadkeep": newer_schema,
     "another build migrated the database": other_schema,

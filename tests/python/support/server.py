@@ -143,7 +143,7 @@ class Server:
                 start_new_session=True,
             )
         self.url = wait_until(self._announced, "the line that says where the server listens")
-        self.listen = self.url.removeprefix("http://")
+        self.listen = self.url.split("://")[1]
 
     def _announced(self) -> str:
         self._check_alive()
