@@ -1,5 +1,5 @@
-//! Defines every setting: a flag, else a `THREADKEEP_…` variable, else a default. The doc comments are the manual that `--help` prints.
-//! Reads nothing but the command line and the environment.
+//! Defines every setting: a flag, else a `THREADKEEP_…` variable, else a line of a file, else a default. The doc comments are the manual that `--help` prints.
+//! Reads nothing but the command line and the environment; `cli/sources.rs` adds what files have.
 
 mod administration;
 mod agent_server;
@@ -42,6 +42,9 @@ pub struct Config {
 pub enum Command {
     /// Serve the HTTP API.
     Serve(Box<Serve>),
+    /// Look at the settings of `serve`: flags, variables, and the file that `--config` names.
+    #[command(subcommand)]
+    Config(Settings),
     /// Bring the database's schema to this version, then exit.
     Migrate(Database),
     /// Make, list and revoke the keys that open a tenant.
@@ -99,6 +102,14 @@ pub enum Command {
         #[arg(long, hide = true)]
         plain: bool,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Settings {
+    /// Say whether the settings of `serve` are right, without a database and without listening.
+    Check(Box<Serve>),
+    /// Print every setting of `serve` with its value and where that is from, in the form of a config file. Secrets are not shown.
+    Show(Box<Serve>),
 }
 
 #[derive(Debug, Args)]
@@ -232,6 +243,10 @@ fn network(text: &str) -> Result<IpNet, String> {
 /// Where the data is.
 #[derive(Debug, Args)]
 pub struct Database {
+    /// File in TOML form with settings, one in a line: the names of flags without the dashes. A flag goes before its variable, a
+    /// variable before the file, the file before the default.
+    #[arg(long, env = "THREADKEEP_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
     /// `postgres://…` or `sqlite://PATH`. Default: the embedded database in the data folder.
     #[arg(long, env = "THREADKEEP_DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<String>,

@@ -2,16 +2,21 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use threadkeep::cli;
-use threadkeep::config::Config;
+use threadkeep::cli::sources::{self, Refused};
 
 /// Gives freed memory back within the tenth of a second that `.cargo/config.toml` sets; the system's keeps it, for every thread.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    match cli::run(Config::parse()) {
+    let line = std::env::args_os().collect();
+    let done = match sources::load(line, |name| std::env::var_os(name)) {
+        Ok(loaded) => cli::run(loaded),
+        Err(Refused::CommandLine(error)) => error.exit(),
+        Err(Refused::Setting(error)) => Err(error),
+    };
+    match done {
         Ok(code) => code,
         Err(error) => {
             eprintln!("threadkeep: {error}");

@@ -16,6 +16,8 @@ mod logging;
 mod opening;
 mod quotas;
 mod serve;
+mod settings;
+pub mod sources;
 mod sql_role;
 mod stopping;
 mod tenants;
@@ -25,7 +27,8 @@ mod waiting;
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use crate::config::{Command, Config, Database, LogFormat, Openapi};
+use self::sources::Loaded;
+use crate::config::{Command, Database, LogFormat, Openapi};
 use crate::domain::{Error, Result};
 use crate::http::openapi::documents::ApiDocument;
 use crate::storage;
@@ -34,7 +37,7 @@ use crate::storage;
 ///
 /// # Errors
 /// What the person at the terminal has to know; the text is meant for them.
-pub fn run(config: Config) -> Result<ExitCode> {
+pub fn run(Loaded { config, settings }: Loaded) -> Result<ExitCode> {
     if let Command::Openapi { document, .. } = config.command {
         let document = match document {
             Openapi::Json => ApiDocument::Json,
@@ -54,6 +57,7 @@ pub fn run(config: Config) -> Result<ExitCode> {
     let done = runtime.block_on(async {
         match config.command {
             Command::Serve(serve) => serve::run(*serve).await?,
+            Command::Config(command) => settings::run(&command, &settings)?,
             Command::Migrate(database) => migrate(&database).await?,
             Command::Keys(command) => keys::run(command).await?,
             Command::Tenants(command) => tenants::run(command).await?,

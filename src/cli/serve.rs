@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use super::descriptors::connections_max;
 use super::opening::storage_config;
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
-use super::{encryption, io, listening, print, waiting};
+use super::{encryption, io, listening, print, sources, waiting};
 use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Facts, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
@@ -174,11 +174,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
         recent_bytes_max: serve.recent_bytes_max,
         expanded_bytes_max: serve.expanded_bytes_max,
     };
-    names::at_most(
-        "thread-metadata-keys",
-        serve.thread_metadata_keys.len(),
-        LIMITS.filter_terms_max,
-    )?;
+    check_metadata_keys(serve)?;
     let settings = Settings {
         memory,
         retention_interval: Duration::from_secs(serve.retention_interval),
@@ -263,6 +259,27 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
     Ok(())
 }
 
+/// Whether a server could run with these settings, as far as its files and values tell.
+///
+/// # Errors
+/// What is wrong.
+pub fn check(serve: &Serve) -> Result<()> {
+    if let (Some(certificate), Some(key)) = (&serve.tls.tls_cert, &serve.tls.tls_key) {
+        Tls::open(certificate.clone(), key.clone())?;
+    }
+    storage_config(&serve.database, false, true)?;
+    issuers(serve.issuers.as_deref())?;
+    embeddings(&serve.embeddings)?;
+    redis(serve.redis_url.as_deref())?;
+    agent_server(&serve.agent_server)?;
+    check_metadata_keys(serve)
+}
+
+fn check_metadata_keys(serve: &Serve) -> Result<()> {
+    let count = serve.thread_metadata_keys.len();
+    names::at_most("thread-metadata-keys", count, LIMITS.filter_terms_max)
+}
+
 /// What the API is served with; its files are followed from now on.
 fn certificate(settings: &config::Tls, local: SocketAddr) -> Result<Option<Arc<Tls>>> {
     let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else {
@@ -303,7 +320,7 @@ fn embeddings(settings: &EmbeddingsEndpoint) -> Result<Option<Arc<dyn Embeddings
     else {
         return Ok(None);
     };
-    let key = std::env::var(EMBEDDINGS_KEY).ok().filter(|it| !it.is_empty());
+    let key = sources::secret(EMBEDDINGS_KEY, |name| std::env::var_os(name))?;
     let (url, model, dims) = (url.clone(), model.clone(), *dims as usize);
     let made = OpenAi::new(embed::Settings { url, model, dims, key })?;
     tracing::info!(model = made.model().as_str(), "an endpoint makes vectors");

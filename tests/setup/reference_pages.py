@@ -34,6 +34,7 @@ GROUPS = {
         "listen", "metrics-listen", "keyless", "client-connections-max", "connections-per-address-max",
         "trusted-proxies", "head-seconds-max", "tls-cert", "tls-key",
     ],
+    "The file": ["config"],
     "Database": ["database-url", "data-dir", "no-create", "connections", "no-migrate", "wait-for-database", "allow-unsafe"],
     "Encryption": ["master-key-file", "previous-master-key-file"],
     "Object store and Redis": ["object-store", "redis"],
@@ -162,7 +163,26 @@ def configuration(commands: list[Help]) -> Iterator[str]:
     yield ""
     yield MARK
     yield ""
-    yield "Every setting of `threadkeep serve`. A flag goes before its variable, and the variable before the default."
+    yield "Every setting of `threadkeep serve`. A flag goes before its variable, the variable before the file of `--config`, and the file"
+    yield "before the default."
+    yield ""
+    yield "The file is TOML: a line has the name of a flag without its dashes, and a text, a whole number, `true` or `false`, or a list."
+    yield "One file serves all commands."
+    yield ""
+    yield "```toml"
+    yield 'listen = "0.0.0.0:7070"'
+    yield 'tls-cert = "/etc/threadkeep/tls.crt"'
+    yield 'tls-key = "/etc/threadkeep/tls.key"'
+    yield "connections = 16"
+    yield 'cors-origin = ["https://app.example.com"]'
+    yield "```"
+    yield ""
+    yield "`threadkeep config check` says whether the settings are right, and `threadkeep config show` prints all of them, with where each"
+    yield "is from and without secrets."
+    yield ""
+    yield "A secret may lie in a file: a variable with `_FILE` behind its name names that file. So it is with `THREADKEEP_DATABASE_URL`,"
+    yield "`THREADKEEP_REDIS_URL`, `THREADKEEP_IMPORT_FROM` and `THREADKEEP_EMBEDDINGS_KEY`; `THREADKEEP_MASTER_KEY_FILE` is a setting itself."
+    yield ""
     yield "The other commands have the settings of the database, and those that [their own page](../reference/cli.md) lists."
     yield ""
     (serve,) = [it for it in commands if it.command == "threadkeep serve"]

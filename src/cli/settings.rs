@@ -1,0 +1,46 @@
+//! Runs `threadkeep config`: checks the settings of `serve`, and prints them with where each is from.
+
+use super::sources::{Setting, Value};
+use super::{print, serve};
+use crate::config::Settings;
+use crate::domain::Result;
+
+/// In place of a secret.
+const HIDDEN: &str = "(hidden)";
+
+/// `settings` are those of the command.
+///
+/// # Errors
+/// What is wrong with a setting.
+pub fn run(command: &Settings, settings: &[Setting]) -> Result<()> {
+    match command {
+        Settings::Check(asked) => {
+            serve::check(asked)?;
+            print("the settings are right\n")
+        }
+        Settings::Show(_) => print(&settings.iter().map(line).collect::<String>()),
+    }
+}
+
+/// As a line of a config file. A comment where there is no value to write down.
+fn line(setting: &Setting) -> String {
+    let Setting { name, value, source, is_secret } = setting;
+    let value = match value {
+        Some(_) if *is_secret => return format!("# {name} = {HIDDEN}  # {source}\n"),
+        Some(Value::Switch(is_on)) => is_on.to_string(),
+        Some(Value::One(text)) => quoted(text),
+        Some(Value::Many(texts)) => {
+            format!("[{}]", texts.iter().map(|it| quoted(it)).collect::<Vec<_>>().join(", "))
+        }
+        None => return format!("# {name} =\n"),
+    };
+    format!("{name} = {value}  # {source}\n")
+}
+
+/// A number, or a text as TOML writes it.
+fn quoted(text: &str) -> String {
+    match text.parse::<i64>() {
+        Ok(number) if number.to_string() == text => text.to_owned(),
+        _ => toml::Value::from(text).to_string(),
+    }
+}
