@@ -88,6 +88,11 @@ ALONE_TURN_SECONDS_MAX = _number("THREADKEEP_TEST_ALONE_TURN_SECONDS_MAX", 15)
 TURN_SECONDS_MAX = _number("THREADKEEP_TEST_TURN_SECONDS_MAX", 60)
 HOSTILE_RESIDENT_BYTES_MAX = _number("THREADKEEP_TEST_HOSTILE_RESIDENT_MIB_MAX", 1_024) << 20
 
+# What one request takes: the size of the part of its body that is the worst.
+MEMORY_BODY_BYTES = _number("THREADKEEP_TEST_MEMORY_BODY_MIB", 2) << 20
+# And how many requests each of many clients sends at one time.
+MEMORY_TURNS = _number("THREADKEEP_TEST_MEMORY_TURNS", 3)
+
 # The store: items that a scan goes through while others change them.
 SCAN_ITEMS = _number("THREADKEEP_TEST_SCAN_ITEMS", 3_000)
 # The change feed: changes beside followers that take none, and what the server may grow by then.
