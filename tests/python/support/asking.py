@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from support.http import JSON
+from support.overtaking import Requests, now
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 # After every answer, so that the clients of the suite leave the processors to the server.
@@ -38,6 +39,7 @@ class Client:
     subject: str
     address: str = "127.0.0.1"
     outcomes: Counter[str] = field(default_factory=Counter)
+    requests: Requests = field(default_factory=Requests)
     # Set when everything is there that the attack needs.
     begun: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -74,9 +76,11 @@ class Client:
             reader, writer = await self.connect()
         except OSError:
             return self._noted(Reply("closed", b""))
+        sent = now()
         try:
             return self._noted(await _exchange(reader, writer, head, body))
         finally:
+            self.requests.note(sent)
             writer.close()
 
     async def post(self, path: str, body: Any, **headers: str) -> Reply:

@@ -16,6 +16,7 @@ from support import settings
 from support.asking import Client
 from support.attackers import allow_connections
 from support.attacks import ATTACKS, Attack, honest
+from support.overtaking import Interval
 from support.server import Server
 
 FOLDER = settings.ROOT / "tests" / "python"
@@ -23,6 +24,7 @@ CONNECTIONS_MAX = 3_000
 # What an attack needs may be refused to it while the others are under way.
 PREPARATION_SECONDS_MAX = 10
 Outcomes = dict[str, dict[str, int]]
+Sent = dict[str, list[Interval]]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Storm:
         clients = [_client(server, number, enemy) for number, enemy in enumerate(enemies)]
         self._order = json.dumps({"seconds": seconds, "clients": clients})
         self._process: subprocess.Popen[str] | None = None
+        # By attack: the requests of the client.
+        self.sent: Sent = {}
 
     @contextmanager
     def running(self) -> Iterator["Storm"]:
@@ -61,7 +65,9 @@ class Storm:
         assert self._process is not None
         said, _ = self._process.communicate(self._order)
         assert self._process.returncode == 0, f"the attackers ended early: {said}"
-        outcomes: Outcomes = json.loads(said)
+        told = json.loads(said)
+        self.sent = {attack: [(a, b) for a, b in each] for attack, each in told["sent"].items()}
+        outcomes: Outcomes = told["outcomes"]
         return outcomes
 
 
@@ -74,7 +80,7 @@ def _client(server: Server, number: int, enemy: Enemy) -> dict[str, Any]:
     return {"attack": enemy.attack, "client": client | {"address": f"127.0.0.{number + 10}"}}
 
 
-async def _attack(order: dict[str, Any]) -> Outcomes:
+async def _attack(order: dict[str, Any]) -> dict[str, Any]:
     kinds: dict[str, Attack] = ATTACKS | {"honest": honest}
     clients = [(each["attack"], Client(**each["client"])) for each in order["clients"]]
     tasks = [asyncio.ensure_future(kinds[attack](client)) for attack, client in clients]
@@ -87,7 +93,10 @@ async def _attack(order: dict[str, Any]) -> Outcomes:
         task.cancel()
     for task in ended:
         task.result()
-    return {f"{client.subject}, {attack}": client.outcomes for attack, client in clients}
+    return {
+        "outcomes": {f"{client.subject}, {attack}": client.outcomes for attack, client in clients},
+        "sent": {attack: client.requests for attack, client in clients},
+    }
 
 
 async def _begun(clients: list[Client]) -> None:

@@ -11,6 +11,7 @@ from uuid import uuid4
 from support import settings
 from support.http import post_json
 from support.native import Native, Refused, checkpoint, writes
+from support.overtaking import Requests, now
 from support.server import Server
 
 
@@ -21,8 +22,8 @@ class Wrong(AssertionError):
 class Agent:
     """One thread, one namespace with items and files. Nobody else writes there."""
 
-    def __init__(self, url: str, key: str, name: str):
-        self.url, self.key, self.name = url, key, name
+    def __init__(self, url: str, key: str, name: str, requests: Requests):
+        self.url, self.key, self.name, self.requests = url, key, name, requests
         self.native = Native(url, key)
         self.step = 0
 
@@ -36,8 +37,8 @@ class Agent:
             self.step += 1
             at, value = f"{self.step:08}", f"{self.name} {number} {self.step}".encode()
             ops = [checkpoint(at, {"messages": value}, step=self.step), writes(at, "task", [value])]
-            patiently(partial(self.native.commit, self.name, *ops))
-            got = patiently(partial(self.native.get, self.name))["checkpoint"]
+            self._patiently(partial(self.native.commit, self.name, *ops))
+            got = self._patiently(partial(self.native.get, self.name))["checkpoint"]
             same("checkpoint", got["checkpoint_id"], at)
             same("value", [each["data"] for each in got["values"]], [value])
             same("writes", [each["data"] for each in got["writes"]], [value])
@@ -66,18 +67,20 @@ class Agent:
                 raise Refused(answer.status, answer.body)
             return json.loads(answer.body)
 
-        return patiently(ask)
+        return self._patiently(ask)
 
-
-def patiently(call: Callable[[], Any]) -> Any:
-    """As the clients do: 503 says that it may be asked again. It counts in the time of the turn."""
-    until = time.monotonic() + settings.TURN_SECONDS_MAX
-    while True:
-        try:
-            return call()
-        except Refused as refused:
-            if refused.status != 503 or time.monotonic() > until:
-                raise
+    def _patiently(self, call: Callable[[], Any]) -> Any:
+        """As the clients do: 503 says that it may be asked again. It counts in the time of the turn."""
+        until = time.monotonic() + settings.TURN_SECONDS_MAX
+        while True:
+            sent = now()
+            try:
+                return call()
+            except Refused as refused:
+                if refused.status != 503 or time.monotonic() > until:
+                    raise
+            finally:
+                self.requests.note(sent)
             time.sleep(0.1)
 
 
@@ -92,8 +95,10 @@ class Turns:
     def __init__(self, server: Server, key: str, agents: int = 3):
         self.seconds: list[float] = []
         self.failures: list[str] = []
+        self.requests = Requests()
         self._over = threading.Event()
-        each = [Agent(server.url, key, f"agent-{number}") for number in range(agents)]
+        names = [f"agent-{number}" for number in range(agents)]
+        each = [Agent(server.url, key, name, self.requests) for name in names]
         self._threads = [threading.Thread(target=self._run, args=(agent,)) for agent in each]
 
     def __enter__(self) -> "Turns":
