@@ -1,4 +1,4 @@
-"""The log of a whole run names requests, and holds no value, no key and nothing of a thread's content."""
+"""The log of a whole run names requests, and holds no value, no key, no token and nothing of a thread's content."""
 
 import json
 from collections.abc import Callable
@@ -52,20 +52,42 @@ def use_everything(native: Native) -> None:
     native.call("/v1/threads/delete", {"thread_id": "thread"})
 
 
+def use_tokens(server: Server, key: str) -> dict[str, str]:
+    """A token, one that is revoked, one in an address where it does not belong, and a signed address."""
+    minted = [server.post("/v1/tokens", {"subject": "ann"}, key).json()["token"] for _ in range(3)]
+    token, revoked, misplaced = minted
+    assert server.get("/v1/whoami", token).status == 200
+    assert server.post("/v1/tokens/revoke", {"token": revoked}, key).status == 200
+    assert server.get("/v1/whoami", revoked).status == 401
+    assert server.get(f"/v1/whoami?token={misplaced}").status == 401
+    file = "/v1/files/content?ns=ann&ns=workspace&path=/a"
+    assert request(server.url, "PUT", file, b"a", key=token).status == 200
+    address = server.get("/api/storage/url?path=/a", token).json()["url"]
+    assert server.get(address).status == 200
+    signed = address.partition("u=")[2]
+    return {
+        "token": token,
+        "revoked token": revoked,
+        "token in an address": misplaced,
+        "signed address": signed,
+    }
+
+
 @pytest.mark.parametrize("log_format", ["text", "json"])
-def test_the_log_of_a_run_holds_no_content_and_no_key(
+def test_the_log_of_a_run_holds_no_content_and_no_credential(
     start_server: Callable[..., Server], log_format: str
 ) -> None:
     server = start_server(options=["--log-format", log_format, *EVERYTHING])
     native = Native(server.url, server.new_key())
+    assert native.key is not None
 
     use_everything(native)
+    credentials = {"key": native.key} | use_tokens(server, native.key)
     assert server.stop() == 0
 
     output = server.all_output()
     assert [what for what, mark in MARKS.items() if mark in output] == []
-    assert native.key is not None
-    assert native.key not in output
+    assert [what for what, text in credentials.items() if text in output] == []
 
 
 @pytest.mark.parametrize("log_format", ["text", "json"])
