@@ -38,6 +38,9 @@ pub struct PartNames<'a> {
 /// Parts of the largest value.
 const PARTS_MAX: u64 = LIMITS.value_bytes_max / LIMITS.value_part_bytes;
 
+/// No name that the server gives is longer; these are looked up many at a time.
+const PART_NAME_BYTES_MAX: usize = 64;
+
 impl PartsBody<'_> {
     /// Owned.
     ///
@@ -54,6 +57,11 @@ impl PartsBody<'_> {
                 self.parts.count
             );
             return Err(Error::out_of_range(format!("{field}.parts"), detail, PARTS_MAX));
+        }
+        let is_too_long = |it: &Data<'_>| it.length() > PART_NAME_BYTES_MAX;
+        if self.parts.kept.iter().any(is_too_long) {
+            let detail = format!("{field}.parts has a name that is none of a part");
+            return Err(Error::invalid(format!("{field}.parts"), detail));
         }
         let names = self.parts.kept.into_iter();
         // Copied: a part of the body would keep all of it.

@@ -55,6 +55,11 @@ impl<'a> Data<'a> {
         Base64.visit_str(text).map(|it| Self(Cow::Owned(it)))
     }
 
+    /// In bytes.
+    pub fn length(&self) -> usize {
+        self.0.len()
+    }
+
     /// The bytes, as a part of the body where they stood in it as they are.
     pub fn part_of(self, body: &Bytes) -> Bytes {
         match self.0 {

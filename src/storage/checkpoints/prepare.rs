@@ -278,6 +278,10 @@ fn check_channel_count(count: usize) -> Result<()> {
 fn canonical_version(field: &str, text: &[u8]) -> Result<String> {
     let text = text.trim_ascii();
     let refuse = || Error::invalid(field, format!("{field} must be a JSON string or number"));
+    // A list would be built as a whole before it is refused.
+    if !matches!(text.first(), Some(b'"' | b'-' | b'0'..=b'9')) {
+        return Err(refuse());
+    }
     match exact_json::parse(field, text)? {
         Json::String(version) => Ok(format!("\"{version}")),
         Json::Number(number) => Ok(number.to_string()),
