@@ -10,7 +10,7 @@ use super::value::{BYTES, Content};
 use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::json::exact_fields;
-use crate::domain::json::wide_text::WideText;
+use crate::domain::json::wide_text::{WideText, text_of};
 
 /// What a file is given.
 pub struct NewContent<'a> {
@@ -23,17 +23,21 @@ pub struct NewContent<'a> {
 }
 
 impl NewContent<'_> {
-    /// The value of a file that is made.
+    /// The value of a file that is made. The content is copied once: it can be large.
     pub fn created(&self) -> String {
         let now = quoted(&time(self.dialect, self.now));
-        let content = content_json(&self.content, self.dialect);
         let field = |name: &str, it: String| format!(r#","{name}":{it}"#);
         let encoding = self.encoding(false).map(|it| field("encoding", quoted(it)));
         let media_type = self.media_type_json().map(|it| field("mimeType", it));
         let (encoding, media_type) = (encoding.unwrap_or_default(), media_type.unwrap_or_default());
-        format!(
-            r#"{{"content":{content}{encoding}{media_type},"created_at":{now},"modified_at":{now}}}"#
-        )
+        let begun = r#"{"content":"#;
+        let end = format!(r#"{encoding}{media_type},"created_at":{now},"modified_at":{now}}}"#);
+        let length = content_length(&self.content);
+        let mut value = Vec::with_capacity(begun.len() + length + end.len());
+        value.extend_from_slice(begun.as_bytes());
+        write_content(&self.content, self.dialect, &mut value);
+        value.extend_from_slice(end.as_bytes());
+        text_of(value)
     }
 
     /// The value with another content; what else was in it stays as it was.
@@ -102,11 +106,33 @@ pub fn time(dialect: Dialect, now: Micros) -> String {
 }
 
 fn content_json(content: &Content, dialect: Dialect) -> String {
+    let mut json = Vec::with_capacity(content_length(content));
+    write_content(content, dialect, &mut json);
+    text_of(json)
+}
+
+/// Bytes of its JSON text, at the most.
+fn content_length(content: &Content) -> usize {
+    match content {
+        Content::Text(text) | Content::Lines(text) | Content::Base64(text) => text.json_length(),
+        Content::Bytes(bytes) => bytes.len().div_ceil(3) * 4 + BYTES.len() + 8,
+    }
+}
+
+fn write_content(content: &Content, dialect: Dialect, json: &mut Vec<u8>) {
     match (content, dialect) {
-        (Content::Text(text) | Content::Lines(text) | Content::Base64(text), _) => text.json(),
-        (Content::Bytes(bytes), Dialect::Python) => quoted(&STANDARD.encode(bytes)),
+        (Content::Text(text) | Content::Lines(text) | Content::Base64(text), _) => {
+            text.write_json(json);
+        }
+        (Content::Bytes(bytes), Dialect::Python) => {
+            json.push(b'"');
+            json.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+            json.push(b'"');
+        }
         (Content::Bytes(bytes), Dialect::JavaScript) => {
-            format!(r#"{{"{BYTES}":"{}"}}"#, STANDARD.encode(bytes))
+            json.extend_from_slice(format!(r#"{{"{BYTES}":""#).as_bytes());
+            json.extend_from_slice(STANDARD.encode(bytes).as_bytes());
+            json.extend_from_slice(br#""}"#);
         }
     }
 }

@@ -74,22 +74,31 @@ impl WideText {
 
     /// The JSON text of the string.
     pub fn json(&self) -> String {
-        if let Some(text) = self.text() {
-            return quoted(text);
+        let mut json = Vec::with_capacity(self.json_length());
+        self.write_json(&mut json);
+        text_of(json)
+    }
+
+    /// Bytes of the JSON text of the string.
+    pub fn json_length(&self) -> usize {
+        let surrogates = surrogates(&self.0).count();
+        // A lone surrogate has three bytes here, and six there.
+        2 + self.0.iter().copied().map(escaped_length).sum::<usize>() + surrogates * 3
+    }
+
+    /// Adds the JSON text of the string.
+    pub fn write_json(&self, json: &mut Vec<u8>) {
+        json.push(b'"');
+        let mut from = 0;
+        for at in surrogates(&self.0) {
+            write_escaped(json, &self.0[from..at]);
+            let low = |byte: u8| u32::from(byte & 0x3f);
+            let point = 0xd000 | (low(self.0[at + 1]) << 6) | low(self.0[at + 2]);
+            json.extend_from_slice(format!("\\u{point:04x}").as_bytes());
+            from = at + 3;
         }
-        let mut json = String::with_capacity(self.0.len() + 2);
-        json.push('"');
-        let mut rest = self.0.as_slice();
-        while let Some(at) = first_surrogate(rest) {
-            push_escaped(&mut json, &rest[..at]);
-            let point =
-                0xd000 | (u32::from(rest[at + 1] & 0x3f) << 6) | u32::from(rest[at + 2] & 0x3f);
-            json.push_str(&format!("\\u{point:04x}"));
-            rest = &rest[at + 3..];
-        }
-        push_escaped(&mut json, rest);
-        json.push('"');
-        json
+        write_escaped(json, &self.0[from..]);
+        json.push(b'"');
     }
 }
 
@@ -105,18 +114,33 @@ impl From<String> for WideText {
     }
 }
 
-fn first_surrogate(bytes: &[u8]) -> Option<usize> {
-    let is_one = |it: &[u8]| it[0] == 0xed && (0xa0..=0xbf).contains(&it[1]);
-    bytes.windows(3).position(is_one)
+/// JSON text that was written piece by piece.
+pub fn text_of(json: Vec<u8>) -> String {
+    String::from_utf8(json).expect("JSON text is written as UTF-8")
 }
 
-fn push_escaped(json: &mut String, part: &[u8]) {
-    let escaped = quoted(&String::from_utf8_lossy(part));
-    json.push_str(&escaped[1..escaped.len() - 1]);
+/// Where lone surrogates begin.
+fn surrogates(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let is_one = |at: &usize| bytes.get(at + 1).is_some_and(|it| (0xa0..=0xbf).contains(it));
+    memchr::memchr_iter(0xed, bytes).filter(is_one)
 }
 
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a string is always JSON")
+/// Bytes that stand for one byte in a string of JSON.
+fn escaped_length(byte: u8) -> usize {
+    match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+        0..0x20 => 6,
+        _ => 1,
+    }
+}
+
+fn write_escaped(json: &mut Vec<u8>, part: &[u8]) {
+    let text = String::from_utf8_lossy(part);
+    let from = json.len();
+    serde_json::to_writer(&mut *json, &text).expect("a string is always JSON");
+    // Without the quotes.
+    json.pop();
+    json.remove(from);
 }
 
 fn surrogate_bytes(point: u32) -> [u8; 3] {
