@@ -18,6 +18,8 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 const ALIKE_MIN: f64 = 0.8;
 /// Behind the name of a variable: it names a file with the value.
 const IN_FILE: &str = "_FILE";
+/// The setting that names the file.
+const CONFIG: &str = "config";
 
 /// A command with its settings.
 #[derive(Debug)]
@@ -101,7 +103,7 @@ pub fn load(
     };
     let (command, given) = deepest(&root, &first);
     let mut found = secrets(command, given, &variable)?;
-    if let Ok(Some(path)) = given.try_get_one::<PathBuf>("config") {
+    if let Ok(Some(path)) = given.try_get_one::<PathBuf>(CONFIG) {
         found.extend(of_file(&root, command, given, path, &found)?);
     }
     Ok(parsed(&line, found)?)
@@ -148,9 +150,10 @@ fn deepest<'a>(root: &'a Command, matches: &'a ArgMatches) -> (&'a Command, &'a 
     at
 }
 
-/// What may stand in a file: flags that have a variable, too.
+/// What may stand in a file: flags that have a variable, too, but for the one that names the file.
 fn settings(command: &Command) -> impl Iterator<Item = &Arg> {
-    command.get_arguments().filter(|it| it.get_long().is_some() && it.get_env().is_some())
+    let is_one = |it: &&Arg| it.get_env().is_some() && it.get_long().is_some_and(|it| it != CONFIG);
+    command.get_arguments().filter(is_one)
 }
 
 fn name_of(argument: &Arg) -> &str {
@@ -245,10 +248,8 @@ fn of_file(
 
 fn all_settings(command: &Command) -> Vec<String> {
     let own = settings(command).map(|it| name_of(it).to_owned());
-    let mut all: Vec<String> = own
-        .chain(command.get_subcommands().flat_map(all_settings))
-        .filter(|it| it != "config")
-        .collect();
+    let mut all: Vec<String> =
+        own.chain(command.get_subcommands().flat_map(all_settings)).collect();
     all.sort_unstable();
     all.dedup();
     all

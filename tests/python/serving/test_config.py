@@ -41,7 +41,11 @@ def test_a_flag_goes_before_a_variable_a_variable_before_the_file_the_file_befor
     file.write_text("busy-seconds = 7\nretention-interval = 8\nhead-seconds-max = 9\n")
     config = ["--config", file]
     told = shown(
-        *config, "--busy-seconds", "17", THREADKEEP_BUSY_SECONDS="27", THREADKEEP_RETENTION_INTERVAL="28"
+        *config,
+        "--busy-seconds",
+        "17",
+        THREADKEEP_BUSY_SECONDS="27",
+        THREADKEEP_RETENTION_INTERVAL="28",
     )
 
     assert told["busy-seconds"] == "busy-seconds = 17  # the command line"
@@ -64,7 +68,9 @@ def test_a_server_runs_with_the_file(file: Path) -> None:
 
 
 def test_what_is_shown_is_a_file_with_the_same_settings(file: Path) -> None:
-    file.write_text('cors-origin = ["https://a.example"]\nkeyless = true\nlisten = "127.0.0.1:7171"\n')
+    file.write_text(
+        'cors-origin = ["https://a.example"]\nkeyless = true\nlisten = "127.0.0.1:7171"\n'
+    )
     first = run("config", "show", "--config", file)
     again = file.with_name("again.toml")
     again.write_text(first.stdout)
