@@ -4,7 +4,10 @@ Every acknowledged commit is there afterwards, none is half there, none is doubl
 A short outage of the database may be invisible to the clients: the server waits it out.
 """
 
+import signal
 from collections.abc import Callable
+
+import pytest
 
 from support import settings
 from support.committers import Crowd, Patient
@@ -31,6 +34,12 @@ def shut_down_and_start(postgres: Postgres) -> None:
     postgres.start()
 
 
+def kill_and_start_database(postgres: Postgres) -> None:
+    """SIGKILL of the postmaster; its processes end when they miss it."""
+    postgres.stop(signal.SIGKILL)
+    postgres.start()
+
+
 def check(server: Server, crowd: Crowd, native: Native) -> None:
     """All is there, no thread seems to have tasks, and the doctor finds nothing."""
     crowd.check_stored(native)
@@ -52,15 +61,16 @@ def test_what_was_acknowledged_survives_sigkill_of_the_server(durable_server: Se
     check(durable_server, crowd, Native(durable_server.url, key))
 
 
-def test_what_was_acknowledged_survives_immediate_shutdown_of_the_database(
-    durable_server_on_postgres: Server, syncing_postgres: Postgres
+@pytest.mark.parametrize("crash", [shut_down_and_start, kill_and_start_database])
+def test_what_was_acknowledged_survives_a_crash_of_the_database(
+    durable_server_on_postgres: Server,
+    syncing_postgres: Postgres,
+    crash: Callable[[Postgres], None],
 ) -> None:
     server, key = durable_server_on_postgres, durable_server_on_postgres.new_key()
 
     with Crowd(server, key) as crowd:
-        crash_again_and_again(
-            crowd, lambda: shut_down_and_start(syncing_postgres), settings.DATABASE_SHUTDOWNS
-        )
+        crash_again_and_again(crowd, lambda: crash(syncing_postgres), settings.DATABASE_SHUTDOWNS)
 
     assert server.running(), "the server must outlive its database"
     shut_down_and_start(syncing_postgres)
