@@ -252,7 +252,7 @@ impl Files {
                 Err(Error::Conflict(Conflict::VersionConflict { .. })) if if_version.is_none() => {
                     contention.lost("the file keeps").await?;
                 }
-                answer => return answer.map(|it| pair(&it)),
+                answer => return answer.map(|it| pair(&it)).map_err(of_content),
             }
         }
     }
@@ -285,6 +285,16 @@ impl<'a> FileChangeCall<'a> {
 
 pub(super) fn new_value(text: String, ttl_micros: Option<Micros>) -> NewValue {
     NewValue { text: text.into(), ttl_micros, vectors: None, index: Vec::new(), kept: None }
+}
+
+/// The value of a file is its content as JSON text, where a control character takes six bytes.
+fn of_content(error: Error) -> Error {
+    match error {
+        Error::TooLarge { field, limit } if field == "value" => {
+            Error::TooLarge { field: "content".into(), limit }
+        }
+        error => error,
+    }
 }
 
 /// # Errors

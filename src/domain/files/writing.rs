@@ -11,6 +11,10 @@ use crate::domain::clock::Micros;
 use crate::domain::error::Result;
 use crate::domain::json::exact_fields;
 use crate::domain::json::wide_text::{WideText, text_of};
+use crate::domain::limits::LIMITS;
+
+/// Of the JSON text of a content; the rest of its value is short.
+const TEXT_JSON_BYTES_MAX: u64 = LIMITS.document_bytes_max - (1 << 20);
 
 /// What a file is given.
 pub struct NewContent<'a> {
@@ -86,8 +90,11 @@ impl NewContent<'_> {
 /// Bytes as the language keeps them: text where it is some.
 pub fn of_bytes(dialect: Dialect, path: &str, bytes: Vec<u8>) -> Content {
     let is_bytes = dialect == Dialect::JavaScript && !media::is_text(media::by_extension(path));
-    match String::from_utf8(bytes) {
-        Ok(text) if !is_bytes => Content::Text(text.into()),
+    match String::from_utf8(bytes).map(WideText::from) {
+        // A control character takes six bytes of JSON: a file of them is kept as bytes, which take four for three.
+        Ok(text) if !is_bytes && text.json_length() as u64 <= TEXT_JSON_BYTES_MAX => {
+            Content::Text(text)
+        }
         Ok(text) => Content::Bytes(text.into_bytes()),
         Err(bytes) => Content::Bytes(bytes.into_bytes()),
     }
