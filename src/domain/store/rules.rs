@@ -62,7 +62,9 @@ pub(in crate::domain) fn fail_as_one(results: &mut [Option<Result<OpResult>>]) -
         if matches!(result, Some(Err(_)))
             && let Some(Err(error)) = result.take()
         {
-            return Err(error.within(&format!("ops[{at}]")));
+            // What the reads of the batch find together is no fault of one of them.
+            let is_of_all = matches!(&error, Error::TooLarge { field, .. } if field == "ops");
+            return Err(if is_of_all { error } else { error.within(&format!("ops[{at}]")) });
         }
     }
     Ok(())
