@@ -75,6 +75,7 @@ pub(super) fn refusal(error: &TarError) -> Error {
         TarError::Members(limit)
         | TarError::Links(limit)
         | TarError::Decoded(limit)
+        | TarError::PathTooLong { limit, .. }
         | TarError::Ratio(limit) => Error::out_of_range("archive", error.to_string(), *limit),
         _ => Error::invalid("archive", error.to_string()),
     }

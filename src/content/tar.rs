@@ -52,6 +52,8 @@ pub enum TarError {
     /// The member is named, as far as it has a name.
     #[error("member {member:?} of the archive {reason}")]
     Member { member: String, reason: &'static str },
+    #[error("member {member:?} of the archive has a path that is too long: at most {limit} bytes")]
+    PathTooLong { member: String, limit: u64 },
     /// The number counts members from 1.
     #[error(
         "member {member:?} of the archive has the name of member {other}, or of a folder above it, on file systems without \

@@ -152,7 +152,8 @@ impl Member {
         let path = self.path.as_str();
         let refuse = |reason| Err(self.refusal(reason));
         if path.len() > limits.path_bytes_max {
-            return refuse("has a path that is too long");
+            let member = self.path.chars().take(200).collect();
+            return Err(TarError::PathTooLong { member, limit: limits.path_bytes_max as u64 });
         }
         if is_absolute(path) {
             return refuse("has an absolute path");
