@@ -110,7 +110,7 @@ pub async fn find_documents<T: SessionEngine>(
     let range = KeyRange::below(&query.kind, &query.key_prefix);
     let (within, mut binds) = super::listing::within(caller, &range);
     binds.push(query.name.as_bytes().into());
-    binds.push(limit_of(LIMITS.session_documents_max).into());
+    binds.push(limit_of(LIMITS.session_documents_max + 1).into());
     let (name, limit) = (binds.len() - 1, binds.len());
     let log = log_of_session(dialect, &format!("l.kind = 1 and l.name = ${name}"));
     let text = format!(
@@ -119,6 +119,10 @@ pub async fn find_documents<T: SessionEngine>(
     );
     let mut access = engine.begin_search_for(&caller.tenant).await?;
     let found = access.rows(&dialect.fill(&text), &binds).await?;
+    if found.len() as u64 > LIMITS.session_documents_max {
+        let (field, limit) = ("documents".into(), LIMITS.session_documents_max);
+        return Err(Error::TooLarge { field, limit });
+    }
     let mut bytes = 0;
     let mut wanted = Rows::default();
     for (at, row) in found.iter().enumerate() {
