@@ -45,6 +45,8 @@ pub enum Error {
     /// `whose` is the tenant or the server.
     #[error("{whose} may have {limit} followers of the change feed at one time")]
     TooManyFollowers { whose: &'static str, limit: u64 },
+    #[error("{whose} has at most {limit} streams that are held open")]
+    TooManyStreams { whose: &'static str, limit: u64 },
     /// Its content is no part of the value, because it is too large for one: the files API has it.
     #[error("the item's content is too large for a value; read it as a file")]
     ValueTooLarge,

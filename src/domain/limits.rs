@@ -217,7 +217,7 @@ pub struct Limits {
     pub session_entries_max: u64,
     /// Nesting of one entry. Python's decoder gives up at its limit of recursion, 1,000 of a new interpreter.
     pub session_entry_depth_max: u64,
-    /// Entries of one load, in bytes; a larger one comes alone.
+    /// Entries of one load, in bytes: it ends with the entry that reaches this.
     pub session_load_bytes_max: u64,
     /// Entries that are looked at together for a budget of tokens.
     pub session_budget_page_rows: u64,

@@ -59,12 +59,8 @@ impl OpenStreams {
     }
 }
 
-fn check(whose: &str, open: u64, max: u64) -> Result<()> {
-    if open < max {
-        return Ok(());
-    }
-    let detail = format!("{whose} has at most {max} streams that are held open");
-    Err(Error::out_of_range("streams", detail, max))
+fn check(whose: &'static str, open: u64, limit: u64) -> Result<()> {
+    if open < limit { Ok(()) } else { Err(Error::TooManyStreams { whose, limit }) }
 }
 
 impl Drop for OpenStream {

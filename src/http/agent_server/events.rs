@@ -26,7 +26,7 @@ const BEAT: &str = ": heartbeat\n\n";
     params(("thread_id" = String, Path)),
     responses(
         (status = 200, description = "Until the caller leaves", content_type = "text/event-stream", body = String, example = ": heartbeat\n\n"),
-        (status = 404, description = "`thread_not_found`"), (status = 422, description = "`invalid`: too many are open"),
+        (status = 404, description = "`thread_not_found`"), (status = 429, description = "`too_many_requests`: too many are open"),
     ),
 )]
 pub async fn hold(State(app): State<Arc<App>>, path: ThreadPath, call: StreamCall) -> Answer {

@@ -54,7 +54,7 @@ impl From<Error> for Problem {
                 retry_after: Some(retry_after),
                 ..Self::new(Code::TooManyRequests, text).limited(limit)
             },
-            Error::TooManyFollowers { limit, .. } => Self {
+            Error::TooManyFollowers { limit, .. } | Error::TooManyStreams { limit, .. } => Self {
                 retry_after: Some(FOLLOW_AGAIN_AFTER),
                 ..Self::new(Code::TooManyRequests, text).limited(limit)
             },
