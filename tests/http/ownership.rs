@@ -71,7 +71,7 @@ impl Shared {
         self.server.send("POST", path, &headers, body.to_string().into_bytes()).await
     }
 
-    async fn get(&self, who: usize, path: &str) -> Answer {
+    pub async fn get(&self, who: usize, path: &str) -> Answer {
         self.server.get_with(path, &[("x-api-key", self.keys[who].as_str())]).await
     }
 

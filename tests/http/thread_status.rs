@@ -102,10 +102,11 @@ async fn a_lease_makes_a_thread_busy_and_details_move_no_state() {
 /// A checkpoint with values in JSON.
 async fn values(shared: &Shared, thread: &str, values: &[(&str, &str, &str)]) {
     let value = |(channel, tag, data): &(&str, &str, &str)| json!({"channel": channel, "version": 1, "tag": tag, "data": STANDARD.encode(data)});
+    let versions: Value = values.iter().map(|it| (it.0.to_owned(), json!(1))).collect();
     let values: Vec<Value> = values.iter().map(value).collect();
     let op = json!({"checkpoint": {
         "checkpoint_id": "1", "metadata": {"step": 1, "source": "loop"}, "values": values,
-        "skeleton": {"v": 4, "channel_versions": {"messages": 1, "todos": 1}, "versions_seen": {}}
+        "skeleton": {"v": 4, "channel_versions": versions, "versions_seen": {}}
     }});
     shared.post(ANN, COMMIT, &commit(thread, &[op])).await.ok();
 }
@@ -144,4 +145,76 @@ async fn a_search_shows_in_a_few_words_what_threads_are_about() {
     }
     let page = shared.post(ANN, SEARCH, &json!({"ids": ["trip"]})).await.ok().json();
     assert_eq!(page["threads"][0]["preview"], Value::Null, "only where it is asked for");
+}
+
+/// The threads of a search that asks for values and interrupts.
+async fn with_states(shared: &Shared, who: usize, body: &Value) -> Value {
+    let mut body = body.clone();
+    body["include"] = json!(["values", "interrupts"]);
+    shared.post(who, SEARCH, &body).await.ok().json()
+}
+
+#[tokio::test]
+async fn a_search_shows_values_and_questions_of_the_newest_states() {
+    let shared = with_one_of_each().await;
+    let messages = r#"[{"type": "human", "content": "Where to?"}]"#;
+    values(&shared, "trip", &[("messages", "json", messages), ("__private", "json", "1")]).await;
+    let found = async |who: usize, thread: &str| {
+        let page = with_states(&shared, who, &json!({"ids": [thread]})).await;
+        page["threads"].get(0).cloned().unwrap_or(json!("absent"))
+    };
+    let trip = found(ANN, "trip").await;
+    let expected = json!({"messages": [{"type": "human", "content": "Where to?"}]});
+    assert_eq!((&trip["values"], &trip["interrupts"]), (&expected, &json!({})));
+    assert_eq!((trip.get("values_preview"), trip.get("preview")), (None, None));
+    assert_eq!(found(BOB, "trip").await, "absent", "another's thread");
+    let state = shared.get(ANN, "/v1/state?thread_id=busy").await.ok().json();
+    let task = state["state"]["tasks"][0]["id"].as_str().unwrap();
+    let question = STANDARD.encode(r#"[{"id": "q", "value": "Really?"}]"#);
+    let write = json!({"idx": -1, "channel": "__interrupt__", "tag": "json", "data": question});
+    let asking = json!({"writes": {
+        "checkpoint_id": state["state"]["checkpoint_id"], "task_id": task, "writes": [write]
+    }});
+    shared.post(ANN, COMMIT, &commit("busy", &[asking])).await.ok();
+    let asks = found(ANN, "busy").await;
+    assert_eq!(asks["interrupts"], json!({task: [{"id": "q", "value": "Really?"}]}));
+    assert_eq!((&asks["values"], &asks["status"]), (&json!({}), &json!("interrupted")));
+    let idle = found(ANN, "idle").await;
+    assert_eq!((idle.get("values"), idle.get("interrupts")), (None, None), "no checkpoints");
+    let only = json!({"ids": ["trip"], "include": ["interrupts"]});
+    let only = shared.post(ANN, SEARCH, &only).await.ok().json();
+    assert_eq!(only["threads"][0].get("values"), None, "only what is asked for");
+    // Large values come as a preview, and what cannot be shown in its place.
+    let large = format!("\"{}\"", "x".repeat(300 << 10));
+    let all = [("messages", "json", messages), ("file", "json", &large), ("odd", "pickle", "x")];
+    values(&shared, "large", &all).await;
+    let large = found(ANN, "large").await;
+    assert_eq!(large["values_preview"], true);
+    assert_eq!(large["values"]["messages"], expected["messages"]);
+    assert_eq!(large["values"].get("file"), None);
+    assert_eq!(large["values"]["odd"]["$opaque"]["codec"], "pickle");
+}
+
+#[tokio::test]
+async fn a_page_with_many_values_ends_early_and_the_next_one_goes_on() {
+    let shared = Shared::new().await;
+    let text = format!("\"{}\"", "x".repeat(250 << 10));
+    let ids: Vec<String> = (0..36).map(|at| format!("t{at:02}")).collect();
+    for id in &ids {
+        values(&shared, id, &[("text", "json", &text)]).await;
+    }
+    let mut body = json!({"sort": "thread_id", "limit": 36});
+    let (mut found, mut pages) = (Vec::new(), Vec::new());
+    loop {
+        let page = with_states(&shared, ANN, &body).await;
+        let threads = page["threads"].as_array().unwrap();
+        assert!(
+            threads.iter().all(|it| it["values"]["text"].as_str().map(str::len) == Some(250 << 10))
+        );
+        found.extend(threads.iter().map(|it| it["thread_id"].as_str().unwrap().to_owned()));
+        pages.push(threads.len());
+        let Some(cursor) = page.get("next_cursor") else { break };
+        body["cursor"] = cursor.clone();
+    }
+    assert_eq!((found, pages), (ids, vec![32, 4]));
 }

@@ -116,6 +116,7 @@ export type {
   SubjectPage,
   Thread,
   ThreadPage,
+  ThreadInterrupt,
   ThreadPreview,
   ThreadStorage,
   TitleFrom,

@@ -8,7 +8,6 @@ mod extract;
 pub mod history;
 pub mod meta;
 pub mod paths;
-mod preview;
 mod query;
 mod rows;
 pub mod runs;

@@ -12,7 +12,6 @@ use utoipa::ToSchema;
 use super::call::JsonCall;
 use super::extract::Extract;
 use super::history::limit;
-use super::preview::PAGE_BYTES_MAX;
 use super::rows::{BARE, Rows, list};
 use super::select::selected;
 use super::shown_ids::ShownIds;
@@ -32,6 +31,7 @@ use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::{Exact, Text};
 use crate::http::request::problem::{Code, Problem};
 use crate::http::store::wire::offset;
+use crate::http::threads::short_values::PAGE_BYTES_MAX;
 use crate::http::threads::status::StatusParam;
 use crate::http::threads::values::{self, ValuesFilter, find};
 

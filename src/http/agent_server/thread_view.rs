@@ -6,21 +6,19 @@ use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
 use super::extract::Extract;
-use super::preview::{WHOLE_BYTES_MAX, preview};
 use super::shown_ids::ShownIds;
 use super::ttl::TtlView;
 use crate::app::App;
-use crate::decode::tasks::{Interrupt, Task};
 use crate::decode::{Budget, Json, read_text};
 use crate::domain::caller::Caller;
-use crate::domain::checkpoints::checkpoint::LargeValues;
 use crate::domain::limits::LIMITS;
 use crate::domain::threads::run_state::Status;
 use crate::domain::threads::thread::Thread;
 use crate::domain::time::rfc3339_with_offset;
 use crate::domain::{Error, Result};
-use crate::http::checkpoints::newest::newest_state;
 use crate::http::request::exact::ExactOut;
+use crate::http::threads::short_values::{WHOLE_BYTES_MAX, preview};
+use crate::http::threads::shown_state::{interrupts_of, shown_state};
 
 pub const FIELDS: [&str; 10] = [
     "thread_id",
@@ -107,12 +105,8 @@ impl ThreadView {
         thread: Thread,
         fields: &ThreadFields,
     ) -> Result<Self> {
-        let shown = if fields.needs_state() && thread.checkpoint_count > 0 {
-            let most = (LargeValues::Shown, LIMITS.display_bytes_max);
-            newest_state(app, caller, &thread.thread_id, most).await?
-        } else {
-            None
-        };
+        let shown =
+            if fields.needs_state() { shown_state(app, caller, &thread).await? } else { None };
         let status = thread.run.status(app.threads.busy_since());
         let exact = thread.shown_metadata_with(app.agent_server.default_graph.as_ref())?;
         let exact = fields.ids.in_metadata(&thread.thread_id, exact)?;
@@ -171,22 +165,6 @@ impl ThreadView {
         self.is_preview = true;
         serde_json::to_vec(&self).map_err(failed)
     }
-}
-
-fn interrupts_of(tasks: Vec<Task>) -> Json {
-    let asking = tasks.into_iter().filter(|it| !it.interrupts.is_empty());
-    let shown = asking.map(|it| {
-        let all = it.interrupts.into_iter().map(interrupt).collect();
-        (it.id.unwrap_or(it.name), Json::List(all))
-    });
-    Json::Object(shown.collect())
-}
-
-fn interrupt(it: Interrupt) -> Json {
-    let id = it.id.map_or(Json::Null, Json::Text);
-    let mut fields = vec![("id".to_owned(), id), ("value".to_owned(), it.value)];
-    fields.extend(it.response_schema.map(|it| ("response_schema".to_owned(), it)));
-    Json::Object(fields)
 }
 
 impl ErrorView {

@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use super::handlers::{PAGE_DEFAULT, ThreadOut, Threads, page_of};
 use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
-use super::preview::{INCLUDED_MAX, PartParam, PreviewOut};
+use super::preview::{INCLUDED_MAX, Included, PartParam};
+use super::shown_state::shown_parts;
 use super::status::StatusParam;
 use super::ttl::TtlBody;
 use super::values::{self, ValuesFilter, find};
@@ -90,12 +91,17 @@ pub async fn update(State(app): State<Arc<App>>, call: Call<UpdateThread>) -> An
     ),
 )]
 pub async fn search(State(app): State<Arc<App>>, call: Call<SearchThreads>) -> Answer {
-    let Call { caller, input: SearchThreads { query, values, has_preview }, reply, .. } = call;
-    let order = (query.sort, query.ascending);
-    let page = find(&app, &caller, query, &values).await?;
-    let mut page = page_of(page, order, app.threads.busy_since())?;
-    for thread in page.threads.iter_mut().filter(|it| has_preview && it.checkpoint_count > 0) {
-        thread.preview = PreviewOut::of(&app, &caller, &thread.thread_id).await?;
+    let Call { caller, input: SearchThreads { query, values, included }, reply, .. } = call;
+    let query = ThreadQuery { busy_since: app.threads.busy_since(), ..query };
+    let mut page = find(&app, &caller, query.clone(), &values).await?;
+    let parts = if included == Included::default() {
+        Vec::new()
+    } else {
+        shown_parts(&app, &caller, (&mut page, &query), included).await?
+    };
+    let mut page = page_of(page, (query.sort, query.ascending), query.busy_since)?;
+    for (thread, parts) in page.threads.iter_mut().zip(parts) {
+        parts.put_into(thread);
     }
     reply.with(&page).await
 }
@@ -264,7 +270,8 @@ with_conditions! {
         limit: Option<i64>,
         /// `next_cursor` of the page before, with the same arguments.
         cursor: Option<Text>,
-        /// What else comes with each thread. Previews take a read of each thread's newest checkpoint.
+        /// What else comes with each thread that has checkpoints. Each thread's newest checkpoint is read for it. Values come whole up to 256 KiB
+        /// a thread, larger ones with `values_preview`; a page ends when its values and interrupts have 8 MiB, and `next_cursor` goes on.
         include: Option<Vec<PartParam>>,
     }
 }
@@ -272,7 +279,7 @@ with_conditions! {
 pub struct SearchThreads {
     query: ThreadQuery,
     values: ValuesFilter,
-    has_preview: bool,
+    included: Included,
 }
 
 pub struct CountThreads(ThreadQuery, ValuesFilter);
@@ -328,7 +335,7 @@ impl Input for SearchThreads {
         at_most("include", included.len(), INCLUDED_MAX)?;
         let values = ValuesFilter::read(wire.values.take())?;
         let query = ThreadQuery { limit, after, sort, ascending, ..wire.conditions()? };
-        Ok(Self { query, values, has_preview: included.contains(&PartParam::Preview) })
+        Ok(Self { query, values, included: Included::of(&included) })
     }
 }
 

@@ -11,8 +11,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::order::{OrderParam, SortParam, cursor_kind, position_of, sorted};
 use super::preview::PreviewOut;
 use super::status::StatusParam;
+use super::titles::TitleFromOut;
 use super::ttl::TtlOut;
 use crate::app::App;
+use crate::decode::Json;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
@@ -20,7 +22,6 @@ use crate::domain::names::{self, ThreadId};
 use crate::domain::threads::alias::alias;
 use crate::domain::threads::storage::{CopyThread, DeleteThread};
 use crate::domain::threads::thread::{Thread, ThreadCursor, ThreadPage, ThreadQuery, ThreadSort};
-use crate::domain::threads::title::TitleFrom;
 use crate::domain::time::rfc3339;
 use crate::http::Empty;
 use crate::http::checkpoints::commit::generation;
@@ -164,26 +165,19 @@ pub struct ThreadOut {
     /// Where a search asks for it, of threads with checkpoints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<PreviewOut>,
-}
-
-/// Where a title comes from.
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = TitleFrom)]
-pub enum TitleFromOut {
-    Set,
-    Metadata,
-    FirstMessage,
-}
-
-impl From<TitleFrom> for TitleFromOut {
-    fn from(from: TitleFrom) -> Self {
-        match from {
-            TitleFrom::Set => Self::Set,
-            TitleFrom::Metadata => Self::Metadata,
-            TitleFrom::FirstMessage => Self::FirstMessage,
-        }
-    }
+    /// Those of the newest state, where a search asks for them: an object by channel; of a graph with one unnamed value, the value. Absent
+    /// without checkpoints, and where they cannot be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub values: Option<Json>,
+    /// True: `values` are over 256 KiB, and have the messages that lists show, with texts cut at 4 KiB, and channels up to 4 KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values_preview: Option<bool>,
+    /// The questions of tasks that have still to run: a list by the id of the task, each an `id` and a `value`. Where a search asks for them,
+    /// as `values`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<serde_json::Value>)]
+    pub interrupts: Option<Json>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -288,6 +282,9 @@ impl ThreadOut {
             status,
             state_updated_at,
             preview: None,
+            values: None,
+            values_preview: None,
+            interrupts: None,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Adds previews to threads of a list.
+//! Says in a few words what threads of a list are about.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,7 +15,7 @@ use crate::http::request::by_name::by_name;
 const PREVIEWED_BYTES_MAX: u64 = 1 << 20;
 
 /// Kinds of parts that there are.
-pub const INCLUDED_MAX: u64 = 1;
+pub const INCLUDED_MAX: u64 = 3;
 
 /// What else comes with a thread.
 #[derive(Deserialize, ToSchema, Clone, Copy, PartialEq, Eq)]
@@ -23,9 +23,29 @@ pub const INCLUDED_MAX: u64 = 1;
 #[schema(as = ThreadPart)]
 pub enum PartParam {
     Preview,
+    Values,
+    Interrupts,
 }
 
 by_name!(PartParam);
+
+/// The parts that a search was asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Included {
+    pub preview: bool,
+    pub values: bool,
+    pub interrupts: bool,
+}
+
+impl Included {
+    pub fn of(parts: &[PartParam]) -> Self {
+        Self {
+            preview: parts.contains(&PartParam::Preview),
+            values: parts.contains(&PartParam::Values),
+            interrupts: parts.contains(&PartParam::Interrupts),
+        }
+    }
+}
 
 /// What a thread is about, by its newest checkpoint of the root graph. Of values over 1 MiB nothing is shown. Texts are one line of at most
 /// 200 characters.

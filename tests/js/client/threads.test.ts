@@ -57,7 +57,7 @@ describe.each(ENGINES)("on %s", (engine) => {
     expect(await client.threads.getStorage("none")).toBeUndefined();
   });
 
-  it("a preview names the tasks that are next", async () => {
+  it("a search shows a preview, values and questions", async () => {
     const graph = new StateGraph(MessagesAnnotation)
       .addNode("agent", () => interrupt("Really?"))
       .addEdge(START, "agent")
@@ -73,6 +73,14 @@ describe.each(ENGINES)("on %s", (engine) => {
       interrupts: 1,
       cut: false,
     });
+    expect(threads[0]).not.toHaveProperty("values");
+    const include = ["values", "interrupts"] as const;
+    const { threads: whole } = await client.threads.search({ include });
+    const said = { content: "Send it", type: "human" };
+    expect(whole[0]).toMatchObject({ values: { messages: [said] } });
+    const questions = Object.values(whole[0]?.interrupts ?? {});
+    expect(questions).toEqual([[{ id: expect.any(String), value: "Really?" }]]);
+    expect(whole[0]).not.toHaveProperty("valuesPreview");
   });
 
   it("a thread is copied whole, forked at a checkpoint, and deleted", async () => {

@@ -190,3 +190,13 @@ def test_the_status_follows_the_graph(client: Client, world: World) -> None:
     for thread_id, shown in [("asks", asking), ("answered", {"next": [], "interrupts": 0})]:
         (thread,) = client.threads.search(ids=[thread_id], include=["preview"]).threads
         assert thread.preview == ThreadPreview(**shown, cut=False)
+    both = client.threads.search(ids=["asks", "answered"], include=["values", "interrupts"])
+    shown = {it.thread_id: it for it in both.threads}
+    assert shown["answered"].values == {"approved": True}
+    assert shown["answered"].interrupts == {}
+    assert shown["asks"].values_preview is False
+    ((question,),) = (shown["asks"].interrupts or {}).values()
+    assert question["value"] == "Go on?"
+    (plain,) = client.threads.search(ids=["asks"]).threads
+    assert plain.values is None
+    assert plain.interrupts is None

@@ -1,6 +1,7 @@
 /** Reads the server's answers as records of the native client. Times are dates, sizes are bytes. */
 
 import {
+  anything,
   asIs,
   flag,
   json,
@@ -40,6 +41,12 @@ const threadPreview = recordOf<Schemas["ThreadPreview"]>()("a preview", {
   cut: flag,
 });
 
+/** A question of a task: `value` is what the graph gave to `interrupt`. */
+export interface ThreadInterrupt {
+  id: string | null;
+  value: unknown;
+}
+
 const threadTtl = recordOf<Schemas["ShownThreadTtl"]>()("the ttl of a thread", {
   minutes: number,
   strategy: (raw, name) => text(raw, name) as Schemas["ThreadTtl"]["strategy"] & string,
@@ -69,8 +76,12 @@ export const thread = recordOf<Schemas["Thread"]>()("a thread", {
   // Servers of earlier releases send none of these.
   status: (raw, name) => optionalText(raw, name) as Schemas["ThreadStatus"] | undefined,
   state_updated_at: optionalTime,
-  // Where a search includes it.
+  // Where a search includes them.
   preview: optionalNested(threadPreview),
+  // An object by channel; of a graph with one unnamed value, the value.
+  values: anything,
+  values_preview: optionalFlag,
+  interrupts: optionalAsIs<Record<string, ThreadInterrupt[]>>(),
   uuid: optionalText,
 });
 

@@ -131,7 +131,10 @@ export interface SearchThreadsOptions extends ThreadConditions {
   limit?: number | undefined;
   /** `nextCursor` of the page before, with the same arguments. */
   cursor?: string | undefined;
-  /** What else comes with each thread: `preview` says what it is about. */
+  /**
+   * What else comes with each thread that has checkpoints: `preview` says what it is about, `values` and `interrupts` are those of its newest
+   * state. A page with them ends early at 8 MiB, and `nextCursor` goes on.
+   */
   include?: readonly Schemas["ThreadPart"][] | undefined;
 }
 

@@ -5482,7 +5482,10 @@ export interface components {
             graph_id?: string | null;
             /** @description At most 1,000. */
             ids?: string[] | null;
-            /** @description What else comes with each thread. Previews take a read of each thread's newest checkpoint. */
+            /**
+             * @description What else comes with each thread that has checkpoints. Each thread's newest checkpoint is read for it. Values come whole up to 256 KiB
+             *     a thread, larger ones with `values_preview`; a page ends when its values and interrupts have 8 MiB, and `next_cursor` goes on.
+             */
             include?: components["schemas"]["ThreadPart"][] | null;
             /**
              * Format: int64
@@ -5911,6 +5914,11 @@ export interface components {
             forks?: number | null;
             generation: string;
             graph_id?: string | null;
+            /**
+             * @description The questions of tasks that have still to run: a list by the id of the task, each an `id` and a `value`. Where a search asks for them,
+             *     as `values`.
+             */
+            interrupts?: unknown;
             /** Format: int64 */
             last_step?: number | null;
             /** @description What was set, and what the metadata of checkpoints says under `graph_id`, `assistant_id` and `user_id`. */
@@ -5939,6 +5947,13 @@ export interface components {
             /** @description The id itself where it is a UUID, else the UUID by which clients of the Agent Server wire may name the thread. */
             uuid: string;
             /**
+             * @description Those of the newest state, where a search asks for them: an object by channel; of a graph with one unnamed value, the value. Absent
+             *     without checkpoints, and where they cannot be shown.
+             */
+            values?: unknown;
+            /** @description True: `values` are over 256 KiB, and have the messages that lists show, with texts cut at 4 KiB, and channels up to 4 KiB. */
+            values_preview?: boolean | null;
+            /**
              * Format: int64
              * @description Of title, metadata and ttl: grows with each change of them, and comes never twice. 0: nothing was ever set.
              */
@@ -5957,7 +5972,7 @@ export interface components {
          * @description What else comes with a thread.
          * @enum {string}
          */
-        ThreadPart: "preview";
+        ThreadPart: "preview" | "values" | "interrupts";
         /**
          * @description What a thread is about, by its newest checkpoint of the root graph. Of values over 1 MiB nothing is shown. Texts are one line of at most
          *     200 characters.

@@ -22,7 +22,7 @@ from threadkeep.tokens import Capabilities, Grants
 Sort = Literal["created", "updated", "state_updated", "status", "size", "thread_id"]
 Order = Literal["asc", "desc"]
 ThreadStatus = Literal["idle", "busy", "interrupted", "error"]
-ThreadPart = Literal["preview"]
+ThreadPart = Literal["preview", "values", "interrupts"]
 TitleFrom = Literal["set", "metadata", "first_message"]
 TtlStrategy = Literal["delete", "keep_latest"]
 
@@ -110,6 +110,15 @@ class Thread:
     """When checkpoints or writes last changed."""
     preview: ThreadPreview | None = None
     """Where a search includes it, of threads with checkpoints."""
+    values: Any = None
+    """Of the newest state, where a search includes them: an object by channel; of a graph with one
+    unnamed value, the value. None without checkpoints, and where they cannot be shown."""
+    values_preview: bool = False
+    """The values are over 256 KiB: they have the messages that lists show, with texts cut at 4 KiB,
+    and channels up to 4 KiB."""
+    interrupts: dict[str, list[dict[str, Any]]] | None = None
+    """The questions of tasks that have still to run, by the id of the task, each with `id` and
+    `value`; where a search includes them, as `values`."""
     uuid: str | None = None
     """The id itself where it is a UUID, else a UUID that SDKs and UIs of LangGraph may use as the
     thread's id. None from a server that does not say."""

@@ -207,7 +207,9 @@ class Threads:
         """One page of the threads that meet all conditions, the newest first.
 
         Pass `next_cursor` on as `cursor` with the same arguments. What is in `include` comes with
-        each thread: "preview" says what it is about.
+        each thread that has checkpoints: "preview" says what it is about, "values" and "interrupts"
+        are those of its newest state. A page with them ends early at 8 MiB, and `next_cursor` goes
+        on.
         """
         page = page_body(sort, order, limit, cursor, include)
         request = calls.post(SEARCH, {**conditions_body(conditions), **page})

@@ -11,6 +11,27 @@ const PART_BYTES_MAX: usize = 4 << 10;
 const LAST_MESSAGES: usize = 4;
 const MESSAGES: &str = "messages";
 
+/// Values as a list shows them.
+pub struct Listed {
+    pub values: Json,
+    /// They were too large for the list.
+    pub is_preview: bool,
+    /// Of their JSON.
+    pub size_bytes: usize,
+}
+
+impl Listed {
+    pub fn of(values: Json) -> Self {
+        let size_bytes = size_bytes(&values);
+        if size_bytes <= WHOLE_BYTES_MAX {
+            return Self { values, is_preview: false, size_bytes };
+        }
+        let values = preview(values);
+        let size_bytes = self::size_bytes(&values);
+        Self { values, is_preview: true, size_bytes }
+    }
+}
+
 /// What a list shows of values that are too large for it.
 pub fn preview(values: Json) -> Json {
     let Json::Object(fields) = values else { return Json::Null };
@@ -78,7 +99,12 @@ fn cut_text(mut text: String) -> String {
 }
 
 fn is_within(value: &Json, bytes_max: usize) -> bool {
-    serde_json::to_vec(value).is_ok_and(|it| it.len() <= bytes_max)
+    size_bytes(value) <= bytes_max
+}
+
+/// Of a value that cannot be written more than any limit.
+fn size_bytes(value: &Json) -> usize {
+    serde_json::to_vec(value).map_or(usize::MAX, |it| it.len())
 }
 
 #[cfg(test)]
