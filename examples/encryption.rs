@@ -14,6 +14,7 @@ use threadkeep::domain::checkpoints::checkpoint::{
 };
 use threadkeep::domain::checkpoints::group_commit::GroupCommit;
 use threadkeep::domain::checkpoints::service::write;
+use threadkeep::domain::checkpoints::wanted::WantedChannels;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::names::{Channel, CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
 use threadkeep::domain::storage::Storage;
@@ -122,6 +123,7 @@ impl Side {
                 thread_id: ThreadId::new(thread.as_str())?,
                 ns: CheckpointNs::new("")?,
                 id: None,
+                wanted: WantedChannels::All,
             };
             let begun = Instant::now();
             let found = self.storage.get_checkpoint(&caller, &target, &[]).await?;

@@ -6,13 +6,14 @@ use super::first_message::{first_message, first_message_bytes};
 use super::json;
 use super::short_values::{short_values, short_values_bytes};
 use super::shown::Json;
-use super::state::{starts_tasks, tasks_of};
+use super::state::tasks_of;
 use super::tasks::{ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME, Write};
 use super::tasks::{is_output, join};
 use super::values::channels;
 use crate::domain::checkpoints::checkpoint::{PendingWrite, View};
 use crate::domain::checkpoints::run_states::ReadState;
 use crate::domain::checkpoints::storage::CheckpointTuple;
+use crate::domain::checkpoints::wanted::starts_tasks;
 use crate::domain::limits::LIMITS;
 use crate::domain::threads::run_state::RunState;
 

@@ -3,14 +3,14 @@
 
 use super::shown::{Budget, Json, Unreadable};
 use super::task_ids::Language;
-use super::tasks::{Interrupt, NULL_TASK, START, Step, Task, Write, is_output, join};
+use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, is_output, join};
 use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
 use super::{json, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value, View};
 use crate::domain::checkpoints::storage::CheckpointTuple;
 
 /// The values of a state are what one of these holds, and no object of channels.
-pub(super) const WHOLE_STATES: [&str; 2] = ["__root__", "__end__"];
+pub const WHOLE_STATES: [&str; 2] = ["__root__", "__end__"];
 /// Checkpoints of this format keep what is to be sent in a channel of their own.
 const FORMAT: i64 = 4;
 
@@ -93,14 +93,6 @@ pub(super) fn tasks_of(
         sends: &sends,
     };
     step.tasks()
-}
-
-/// Channels whose values make tasks.
-pub(super) fn starts_tasks(channel: &str) -> bool {
-    channel == START
-        || channel == PENDING_SENDS
-        || channel.starts_with("branch:to:")
-        || channel.starts_with("join:")
 }
 
 /// Channels that are the graph's own affair.

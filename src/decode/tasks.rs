@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::shown::Json;
 use super::state::WHOLE_STATES;
 use super::task_ids::{Language, Named, interrupt_id, task_id};
+use crate::domain::checkpoints::wanted::START;
 
 const PULL: &str = "__pregel_pull";
 const PUSH: &str = "__pregel_push";
-pub(super) const START: &str = "__start__";
 pub(super) const ERROR: &str = "__error__";
 pub(super) const ERROR_SOURCE: &str = "__error_source_node__";
 pub(super) const INTERRUPT: &str = "__interrupt__";

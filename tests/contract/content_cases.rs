@@ -36,4 +36,8 @@ contract! {
         large_items_are_indexed_beside_the_workers
         large_files_are_edited_and_read_beside_the_workers
         large_entries_of_sessions_are_opened_beside_the_workers;
+    wanted_channels:
+        long_values_of_channels_that_are_not_wanted_are_not_read
+        histories_of_channels_that_are_not_wanted_are_not_read
+        what_starts_tasks_is_read_where_tasks_are_wanted;
 }

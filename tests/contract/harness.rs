@@ -16,6 +16,7 @@ use threadkeep::domain::checkpoints::group_commit::GroupCommit;
 use threadkeep::domain::checkpoints::prepared::Prepared;
 use threadkeep::domain::checkpoints::service::write;
 use threadkeep::domain::checkpoints::storage::{CheckpointTuple, Page, TargetHistory};
+use threadkeep::domain::checkpoints::wanted::WantedChannels;
 use threadkeep::domain::clock::{Clock, Micros};
 use threadkeep::domain::names::{CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
 use threadkeep::domain::storage::Storage;
@@ -342,6 +343,7 @@ pub fn thread_id(text: &str) -> ThreadId {
 pub fn target(thread: &str, ns: &str, id: Option<&str>) -> Target {
     Target {
         large_values: LargeValues::Whole,
+        wanted: WantedChannels::All,
         thread_id: thread_id(thread),
         ns: CheckpointNs::new(ns).unwrap(),
         id: id.map(|it| CheckpointId::new(it).unwrap()),

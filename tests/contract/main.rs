@@ -128,6 +128,7 @@ mod tokens;
 mod value_parts;
 mod value_parts_lives;
 mod values;
+mod wanted_channels;
 mod writes;
 
 /// Runs cases of a module on both engines.

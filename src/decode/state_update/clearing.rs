@@ -8,9 +8,10 @@ use super::start::{Start, fields, set_field};
 use super::versions::next;
 use super::{Planning, needs_graph};
 use crate::decode::shown::{Fields, Json};
-use crate::decode::tasks::{NULL_TASK, START, deferred, is_output, ready_node};
+use crate::decode::tasks::{NULL_TASK, deferred, is_output, ready_node};
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value};
+use crate::domain::checkpoints::wanted::START;
 use crate::domain::names::Tag;
 
 /// Who has seen what was written into a step from outside.

@@ -4,8 +4,9 @@ use super::start::{Start, fields};
 use super::versions::{next, number};
 use super::{Planning, needs_graph};
 use crate::decode::shown::Json;
-use crate::decode::tasks::{NULL_TASK, START, is_output};
+use crate::decode::tasks::{NULL_TASK, is_output};
 use crate::domain::checkpoints::checkpoint::PENDING_SENDS;
+use crate::domain::checkpoints::wanted::START;
 
 const BRANCH: &str = "branch:to:";
 

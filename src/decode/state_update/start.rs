@@ -4,12 +4,13 @@ use super::ids;
 use super::versions::Versions;
 use super::{Planning, Stored, needs_graph};
 use crate::decode::shown::{Budget, Fields, Json};
-use crate::decode::state::{language, starts_tasks, tasks_of};
+use crate::decode::state::{language, tasks_of};
 use crate::decode::task_ids::Language;
 use crate::decode::tasks::{Task, waiting_node};
 use crate::decode::values::{Channel, channels};
 use crate::decode::{Unreadable, json};
 use crate::domain::checkpoints::checkpoint::View;
+use crate::domain::checkpoints::wanted::starts_tasks;
 use crate::domain::clock::Micros;
 
 /// The format of checkpoints that graphs write today.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::wanted::WantedChannels;
 use crate::domain::error::{Error, Full, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
@@ -49,7 +50,7 @@ pub enum LargeValues {
 }
 
 /// Values up to this size are never in chunks.
-const SHORT_VALUE_BYTES_MAX: u64 = 2_048;
+pub const SHORT_VALUE_BYTES_MAX: u64 = 2_048;
 
 impl LargeValues {
     /// Size over which a value comes as the names of its parts, if it came in parts.
@@ -81,6 +82,12 @@ impl LargeValues {
 impl Value {
     pub fn new(tag: Tag, data: Bytes) -> Self {
         Self { tag, data, in_parts: None }
+    }
+
+    /// One that a read leaves out: only its size is told.
+    pub fn left_out(tag: Tag, size_bytes: u64) -> Self {
+        let in_parts = Some(Box::new(InParts { names: Vec::new(), size_bytes }));
+        Self { tag, data: Bytes::new(), in_parts }
     }
 
     /// What it is known by where its bytes are not at hand: its bytes, or what the server calls its parts.
@@ -193,6 +200,7 @@ pub struct Target {
     pub ns: CheckpointNs,
     pub id: Option<CheckpointId>,
     pub large_values: LargeValues,
+    pub wanted: WantedChannels,
 }
 
 /// A checkpoint as stored, with everything that belongs to it.
@@ -266,6 +274,7 @@ pub struct ListQuery {
     pub after: Option<ListCursor>,
     pub values: bool,
     pub large_values: LargeValues,
+    pub wanted: WantedChannels,
     /// None: no histories at all (listing without values, or over all threads).
     pub history_channels: Option<Vec<String>>,
 }

@@ -14,3 +14,4 @@ pub mod shown;
 pub mod storage;
 pub mod timeline;
 pub mod value_parts;
+pub mod wanted;

@@ -12,6 +12,7 @@ use futures::future::try_join_all;
 use super::checkpoint::{LargeValues, Target, View};
 use super::shown;
 use super::storage::{CheckpointStorage, CheckpointTuple};
+use super::wanted::WantedChannels;
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::doctor::{Examine, FindingPlace, Noun, Report, State};
@@ -90,6 +91,7 @@ impl DerivedRunStates {
             ns: CheckpointNs::new("")?,
             id: None,
             large_values: LargeValues::Shown,
+            wanted: WantedChannels::All,
         };
         let caller = Caller::of_tenant(&stale.tenant);
         let found = shown::get_checkpoint(&*self.storage, &caller, &target, &[]).await?;

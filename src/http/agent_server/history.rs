@@ -270,12 +270,13 @@ impl States {
         wanted: &HistoryRequest,
     ) -> Result<Option<Self>> {
         let HistoryRequest { query, select } = wanted.clone();
+        let wanted = select.channels();
         let mut states = Self {
             app: app.clone(),
             caller: caller.clone(),
             shown_id: ids.of(thread_id.as_str()),
             select,
-            query: ListQuery { thread_id: Some(thread_id.clone()), ..query },
+            query: ListQuery { thread_id: Some(thread_id.clone()), wanted, ..query },
             thread_id,
             is_last: false,
             views: VecDeque::new(),

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::decode::Json;
+use crate::decode::state::WHOLE_STATES;
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
 use crate::domain::{Error, Result};
@@ -74,6 +76,22 @@ impl Select {
         self.fields.as_ref().is_none_or(|it| it.contains(field))
     }
 
+    /// The channels that it takes to show this. Tasks say which values are newest, too.
+    pub fn channels(&self) -> WantedChannels {
+        let mut names = BTreeSet::new();
+        match (&self.keys, self.has("values")) {
+            (None, true) => return WantedChannels::All,
+            (Some(keys), true) => {
+                names.extend(keys.iter().cloned());
+                names.extend(WHOLE_STATES.map(str::to_owned));
+            }
+            (_, false) => {}
+        }
+        let wanted = WantedChannels::Only(names);
+        let needs_tasks = ["values", "next", "tasks", "interrupts"].iter().any(|it| self.has(it));
+        if needs_tasks { wanted.with_tasks() } else { wanted }
+    }
+
     /// What is wanted of the values.
     pub fn values(&self, values: Json) -> Json {
         match (values, &self.keys) {
@@ -121,5 +139,20 @@ mod tests {
         assert_eq!(one.values(values()), Json::Object(vec![("b".into(), Json::Null)]));
         assert_eq!(select(&["values", "values.b"]).unwrap().values(values()), values());
         assert!(select(&["nothing"]).is_err());
+    }
+
+    #[test]
+    fn only_channels_that_are_shown_or_start_tasks_are_read() {
+        let channels = |names: &[&str]| match select(names).unwrap().channels() {
+            WantedChannels::All => vec!["all".to_owned()],
+            WantedChannels::Only(names) => names.into_iter().collect(),
+        };
+        let tasks = ["__pregel_tasks", "__start__"];
+        assert_eq!(channels(&[]), ["all"]);
+        assert_eq!(channels(&["values", "values.a"]), ["all"]);
+        assert_eq!(channels(&["next", "metadata"]), tasks);
+        assert_eq!(channels(&["created_at", "checkpoint_id"]), [""; 0]);
+        let keyed = ["__end__", "__pregel_tasks", "__root__", "__start__", "a"];
+        assert_eq!(channels(&["values.a"]), keyed);
     }
 }

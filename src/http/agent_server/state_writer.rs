@@ -11,6 +11,7 @@ use crate::decode::values::size_bytes;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{LargeValues, ListQuery, Target};
 use crate::domain::checkpoints::storage::CheckpointTuple;
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::clock::Micros;
 use crate::domain::error::Conflict;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
@@ -136,6 +137,7 @@ impl StateWriter<'_> {
             ns: ns.clone(),
             id,
             large_values: LargeValues::Shown,
+            wanted: WantedChannels::All,
         };
         Ok(self.app.checkpoints.get(self.caller, &target, &[], None).await?.0)
     }

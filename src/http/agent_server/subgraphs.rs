@@ -65,7 +65,8 @@ impl StateReader<'_> {
         async move {
             let rules = if id.is_some() { Rules::Pinned } else { Rules::Live };
             let (thread_id, shown_id) = (self.thread_id.clone(), self.shown_id.to_owned());
-            let target = Target { thread_id, ns, id, large_values: LargeValues::Shown };
+            let (large_values, wanted) = (LargeValues::Shown, select.channels());
+            let target = Target { thread_id, ns, id, large_values, wanted };
             let (found, _) = self.app.checkpoints.get(self.caller, &target, &[], None).await?;
             if found.generation.is_none() {
                 return Ok(None);

@@ -13,6 +13,7 @@ use crate::decode::values::{Channel, Stored, channels, size_bytes};
 use crate::decode::{Budget, Cuts, Json, Unreadable, read_text};
 use crate::domain::checkpoints::checkpoint::{LargeValues, Target, Value};
 use crate::domain::checkpoints::storage::CheckpointTuple;
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
 use crate::domain::names::{Channel as ChannelName, CheckpointId, CheckpointNs, ThreadId};
@@ -198,7 +199,7 @@ impl ValuesQuery {
         let ns = ns.map_or_else(|| CheckpointNs::new(""), Ok)?;
         let large_values = if raw { LargeValues::Inline } else { LargeValues::Shown };
         Ok(Self {
-            target: Target { thread_id, ns, id, large_values },
+            target: Target { thread_id, ns, id, large_values, wanted: WantedChannels::All },
             only,
             raw,
             cuts: cuts.into_cuts()?,

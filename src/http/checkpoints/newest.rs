@@ -6,6 +6,7 @@ use crate::decode::state::{State, state};
 use crate::decode::values::size_bytes;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Target};
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
@@ -22,7 +23,8 @@ pub async fn newest_state(
     (large_values, shown_bytes_max): (LargeValues, u64),
 ) -> Result<Option<State>> {
     let thread_id = ThreadId::new(thread_id)?;
-    let target = Target { thread_id, ns: CheckpointNs::root(), id: None, large_values };
+    let (ns, wanted) = (CheckpointNs::root(), WantedChannels::All);
+    let target = Target { thread_id, ns, id: None, large_values, wanted };
     let found = match app.checkpoints.get(caller, &target, &[], None).await {
         Err(Error::ValuesTooLarge { .. }) if large_values != LargeValues::Shown => {
             let short = Target { large_values: LargeValues::Short, ..target };

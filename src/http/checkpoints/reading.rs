@@ -12,6 +12,7 @@ use super::views::{self, BaseOut, NodeOut, ViewOut};
 use crate::app::App;
 use crate::domain::checkpoints::checkpoint::{LargeValues, ListCursor, ListQuery, Target};
 use crate::domain::checkpoints::service::{DeltaHistory, KnownHistory};
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::json::exact_json;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{self, CheckpointId, CheckpointNs, ThreadId};
@@ -314,6 +315,7 @@ impl ListBody<'_> {
             after: wire.cursor.as_ref().map(|it| position(CURSOR, it)).transpose()?,
             values,
             large_values: large_values(wire.value_parts),
+            wanted: WantedChannels::All,
             history_channels: histories.then_some(channels),
         })
     }
@@ -325,6 +327,7 @@ fn target(thread_id: Text, ns: Option<Text>, id: Option<Text>) -> Result<Target>
         ns: CheckpointNs::new(or_empty(ns))?,
         id: id.map(|it| CheckpointId::new(it.0)).transpose()?,
         large_values: LargeValues::Inline,
+        wanted: WantedChannels::All,
     })
 }
 

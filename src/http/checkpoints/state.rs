@@ -17,6 +17,7 @@ use crate::decode::{Budget, Cuts, Json};
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::{LargeValues, PendingWrite, Target};
 use crate::domain::checkpoints::storage::CheckpointTuple;
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::limits::LIMITS;
 use crate::domain::names::{CheckpointId, CheckpointNs, ThreadId};
 use crate::domain::scheduling::cpu_pool;
@@ -207,6 +208,7 @@ impl StateParams {
                 Some(true) => LargeValues::Inline,
                 _ => LargeValues::Shown,
             },
+            wanted: WantedChannels::All,
         })
     }
 }

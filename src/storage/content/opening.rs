@@ -10,7 +10,7 @@ use crate::content::envelope::{self, EnvelopeError};
 use crate::content::keys::TenantSecret;
 use crate::content::parts::{self, NAME_BYTES, Name, Part};
 use crate::content::slicing::FILE_CHUNK_BYTES_MAX;
-use crate::domain::checkpoints::checkpoint::{InParts, LargeValues, Value};
+use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
 use crate::domain::names::Tag;
 use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::{Error, Result};
@@ -165,13 +165,11 @@ pub fn open_value(
     stored: &StoredValue<'_>,
     chunks: &Chunks,
 ) -> Result<Value> {
+    if chunks.large_values.leaves_out(stored.size_bytes) {
+        return left_out(stored.tag, stored.size_bytes);
+    }
     let tag =
         Tag::new(stored.tag).map_err(|_| Error::Integrity("a stored tag is not legal".into()))?;
-    if chunks.large_values.leaves_out(stored.size_bytes) {
-        let size_bytes = u64::from(stored.size_bytes.unsigned_abs());
-        let in_parts = Some(Box::new(InParts { names: Vec::new(), size_bytes }));
-        return Ok(Value { tag, data: Bytes::new(), in_parts });
-    }
     if let Some(in_parts) = names_of_parts(secret, stored, chunks.large_values) {
         return Ok(Value { tag, data: Bytes::new(), in_parts: Some(Box::new(in_parts)) });
     }
@@ -184,6 +182,15 @@ pub fn open_value(
         return Err(Error::Integrity("a value does not match its digest".into()));
     }
     Ok(Value::new(tag, data))
+}
+
+/// A value of a channel that is not wanted.
+///
+/// # Errors
+/// `Integrity` for a tag that is none.
+pub fn left_out(tag: &str, size_bytes: i32) -> Result<Value> {
+    let tag = Tag::new(tag).map_err(|_| Error::Integrity("a stored tag is not legal".into()))?;
+    Ok(Value::left_out(tag, u64::from(size_bytes.unsigned_abs())))
 }
 
 fn open_bytes(

@@ -108,7 +108,10 @@ impl Fetched {
             1 => self.size += size_of_documents(row.get("body")),
             2..=4 | 7 | 8 => {
                 let list: Option<&[u8]> = row.get("parts");
-                opened.count_value(row.get("size_bytes"), list)?;
+                // Without a size it comes without its bytes.
+                if let Some(size_bytes) = row.get("size_bytes") {
+                    opened.count_value(size_bytes, list)?;
+                }
                 self.split_bytes += list.map_or(0, |_| opened.bytes() - before);
             }
             5 | 9 => opened.count_base(row.get("body"))?,

@@ -6,7 +6,7 @@ use futures::TryStreamExt as _;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::list_details::read_details;
+use super::list_details::{ReadWay, read_details};
 use super::reading::Walked;
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
@@ -103,7 +103,12 @@ impl PostgresStorage {
         let mut page = Page::default();
         if query.values {
             let size_max = usize::try_from(LIMITS.list_bytes_max).unwrap_or(usize::MAX);
-            let way = (prefetch, &caller.memory, query.large_values);
+            let way = ReadWay {
+                prefetch,
+                memory: &caller.memory,
+                large_values: query.large_values,
+                wanted: &query.wanted,
+            };
             let kept = read_details(connection, secret, &caller.tenant, &mut listed, size_max, way)
                 .await?;
             if kept < listed.len() {
@@ -349,6 +354,9 @@ fn read_row(
         OwnerRow::thread(&thread_id, (row.get("thread_key"), scope_id), row.get("owner"))
             .check(secret, row.get("mac"))?;
     }
+    let mut delta_channels: Vec<String> =
+        row.get::<Option<Vec<String>>, _>("delta_channels").unwrap_or_default();
+    delta_channels.retain(|it| query.wanted.has(it));
     let at = CheckpointAt { scope_id, ns: row.get("ns"), id: row.get("checkpoint_id") };
     let (skeleton, metadata) = open_documents(secret, at, row.get("documents"))?;
     Ok(ListedRow {
@@ -363,7 +371,7 @@ fn read_row(
             parent: row.get("parent_id"),
             skeleton,
             metadata,
-            delta_channels: row.get::<Option<Vec<String>>, _>("delta_channels").unwrap_or_default(),
+            delta_channels,
             ..View::default()
         },
     })

@@ -1,6 +1,6 @@
 //! Reads values, writes, pending sends and bases of the rows of a page.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use sqlx::postgres::PgRow;
@@ -8,14 +8,16 @@ use sqlx::{AssertSqlSafe, Row};
 
 use super::chunks::{Fetched, chunks_of, fetch_counted};
 use super::list::ListedRow;
-use super::read_sql::chunks_of_found;
+use super::read_sql::{chunks_of_found, wanted_value};
 use super::values::{OrderedWrite, base_of, in_order, values_in_order};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{LargeValues, View};
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
+use crate::storage::checkpoints::prepare::channel_key;
 use crate::storage::content::associated_data::CheckpointAt;
 use crate::storage::content::opening::Chunks;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
@@ -25,7 +27,7 @@ use crate::storage::postgres::connection::Connection;
 const DETAIL_ROWS: usize = 20;
 
 /// $1 tenant, $2 rows of the page: thread keys, $3 scopes, $4 namespaces, $5 ids, $6 where their sends are or null,
-/// $7 and $8 scopes and numbers of their values, each once, $9 size over which values in parts come without their chunks,
+/// $7 and $8 scopes and numbers of their values, each once, $11 whether each is wanted, $9 size over which values in parts come without their chunks,
 /// $10 what the values may have together to come with their chunks.
 const DETAILS: &str = r"
 with p as materialized (
@@ -33,8 +35,8 @@ with p as materialized (
     with ordinality as p (thread_key, scope_id, ns, id, sends_from, ord)
 ), found as materialized (
 select 2 as kind, m.scope_id, m.scope_id as ord, m.no::bigint as number, null::text as a, null::text as b,
-    null::text as c, m.tag, m.size_bytes, m.digest, m.body, m.parts
-from unnest($7::bigint[], $8::integer[]) v (scope_id, no)
+    {wanted_value}
+from unnest($7::bigint[], $8::integer[], $11::boolean[]) v (scope_id, no, is_wanted)
 cross join lateral (select * from manifests m
     where m.tenant = $1 and m.scope_id = v.scope_id and m.no = v.no limit 1) m
 union all
@@ -64,8 +66,18 @@ select 10, 0, 0, null, null, null, null, null, null, c.body, null from content c
 
 /// Assembled once per process.
 static STATEMENT: LazyLock<String> = LazyLock::new(|| {
-    format!("{DETAILS}{}{WITH_CHUNKS}", chunks_of_found("f.scope_id", "$9", "$10"))
+    let details = DETAILS.replace("{wanted_value}", &wanted_value());
+    format!("{details}{}{WITH_CHUNKS}", chunks_of_found("f.scope_id", "$9", "$10"))
 });
+
+/// How values of a page are read.
+#[derive(Clone, Copy)]
+pub(super) struct ReadWay<'a> {
+    pub prefetch: &'a PackPrefetch,
+    pub memory: &'a ReadMemory,
+    pub large_values: LargeValues,
+    pub wanted: &'a WantedChannels,
+}
 
 /// Fills in values, writes, sends and bases until the page is full. Answers how many rows are complete. Round trips: one for 20 rows; one for
 /// each of them where their values are too large together.
@@ -75,14 +87,14 @@ pub(super) async fn read_details(
     tenant: &str,
     listed: &mut [ListedRow],
     size_max: usize,
-    (prefetch, memory, large_values): (&PackPrefetch, &ReadMemory, LargeValues),
+    way: ReadWay<'_>,
 ) -> Result<usize> {
+    let ReadWay { prefetch, large_values, .. } = way;
     let (mut size, mut done, mut alone_until) = (0, 0, 0);
     while done < listed.len() {
         let count = if done < alone_until { 1 } else { DETAIL_ROWS.min(listed.len() - done) };
         let group = &mut listed[done..done + count];
-        let asked = (memory, large_values);
-        let fetched = match fetch_details(connection, tenant, group, asked).await {
+        let fetched = match fetch_details(connection, (tenant, secret), group, way).await {
             Err(Error::ValuesTooLarge { .. }) if count > 1 => {
                 alone_until = done + count;
                 continue;
@@ -111,16 +123,22 @@ pub(super) async fn read_details(
 
 async fn fetch_details(
     connection: &mut Connection,
-    tenant: &str,
+    (tenant, secret): (&str, &TenantSecret),
     group: &[ListedRow],
-    (memory, large_values): (&ReadMemory, LargeValues),
+    ReadWay { memory, large_values, wanted, .. }: ReadWay<'_>,
 ) -> Result<Fetched> {
-    let values: BTreeSet<(i64, i32)> = group
-        .iter()
-        .flat_map(|row| row.map.values().map(|no| (row.scope_id, *no)))
-        .filter(|(_, no)| *no != 0)
-        .collect();
-    let (scopes, nos): (Vec<i64>, Vec<i32>) = values.into_iter().unzip();
+    let names = wanted.names();
+    let keys: Option<Vec<i64>> =
+        names.map(|it| it.iter().map(|it| channel_key(secret, it)).collect());
+    let mut values: BTreeMap<(i64, i32), bool> = BTreeMap::new();
+    for row in group {
+        for (key, no) in row.map.iter().filter(|(_, no)| **no != 0) {
+            let is_wanted = keys.as_ref().is_none_or(|it| it.contains(key));
+            *values.entry((row.scope_id, *no)).or_default() |= is_wanted;
+        }
+    }
+    let (places, are_wanted): (Vec<(i64, i32)>, Vec<bool>) = values.into_iter().unzip();
+    let (scopes, nos): (Vec<i64>, Vec<i32>) = places.into_iter().unzip();
     let mut opened = match group {
         [_] => OpenedBytes::of(memory, large_values),
         _ => OpenedBytes::of_page(memory, large_values),
@@ -135,7 +153,8 @@ async fn fetch_details(
         .bind(scopes)
         .bind(nos)
         .bind(large_values.bytes_max())
-        .bind(opened.limit());
+        .bind(opened.limit())
+        .bind(are_wanted);
     fetch_counted(connection, query, &mut opened).await
 }
 

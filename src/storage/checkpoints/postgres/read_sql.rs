@@ -4,8 +4,9 @@
 //! key, whatever the statistics say: no other index can be used for them (`migrations/postgres/0026_index_choice.sql`).
 
 use crate::content::chunking::WHOLE_BYTES_MAX;
+use crate::domain::checkpoints::checkpoint::SHORT_VALUE_BYTES_MAX;
 
-/// $1 tenant, $2 thread, $3 ns, $4 checkpoint id or null, $5 and $6 names and keys of the channels asked for,
+/// Like the next two with places for what [`of_channels`] puts in. $1 tenant, $2 thread, $3 ns, $4 checkpoint id or null, $5 and $6 names and keys of the channels asked for,
 /// $7 history only: the channels asked for count even without a version; $8 whose the thread has to be, or null; $9 size over
 /// which values in parts come without their chunks; $10 what all values may have together to come with their chunks.
 const TARGET: &str = r"
@@ -25,7 +26,7 @@ with recursive th as materialized (
 ), own_bases as materialized (
     select b.channel, b.document from th cross join cp cross join lateral (
         select b.channel, b.document from delta_bases b
-        where cp.parent_id is null and b.tenant = $1 and b.thread_key = th.thread_key and b.ns = $3
+        where {of_base} cp.parent_id is null and b.tenant = $1 and b.thread_key = th.thread_key and b.ns = $3
             and b.checkpoint_id = cp.checkpoint_id offset 0) b
 )
 ";
@@ -34,7 +35,7 @@ with recursive th as materialized (
 const WANTED: &str = r"
 , wanted as materialized (
     select q.name, q.key from cp cross join lateral (
-        select d.name, d.key from unnest(cp.delta_channels, cp.delta_keys) d (name, key) where not $7
+        select d.name, d.key from unnest(cp.delta_channels, cp.delta_keys) d (name, key) where not $7 {of_delta}
         union
         select a.name, a.key from unnest($5::text[], $6::bigint[]) a (name, key)
     ) q
@@ -92,8 +93,8 @@ select 1, 0, 0, cp.checkpoint_id, cp.parent_id, case when cp.legacy then cp.send
     cp.documents, null, cp.channel_keys, cp.value_nos, cp.delta_channels
 from cp
 union all
-select 2, 0, m.no, null, null, null, m.tag, m.size_bytes, m.digest, m.body, m.parts, null, null, null
-from th cross join cp cross join lateral (select distinct no from unnest(cp.value_nos) no) v
+select 2, 0, m.no, null, null, {value}, null, null, null
+from th cross join cp cross join lateral ({numbers}) v
 cross join lateral (select * from manifests m
     where m.tenant = $1 and m.scope_id = th.scope_id and m.no = v.no limit 1) m
 where not $7
@@ -196,6 +197,48 @@ pub(super) fn chunks_of_found(scope: &str, bytes_max: &str, together_max: &str) 
     )
 }
 
+/// Columns of a value `m` of which `v.is_wanted` tells whether it comes with its bytes, from the sixth on: else a long one has its size
+/// in place of the first text.
+pub(super) fn wanted_value() -> String {
+    let comes = format!("v.is_wanted or m.size_bytes <= {SHORT_VALUE_BYTES_MAX}");
+    format!(
+        "case when not ({comes}) then m.size_bytes::text end as c, m.tag, case when {comes} then m.size_bytes end as size_bytes,
+    m.digest, case when {comes} then m.body else ''::bytea end as body, case when {comes} then m.parts end as parts"
+    )
+}
+
+/// Puts in which channels a statement is about.
+fn of_channels(text: &str, channels: Channels) -> String {
+    let some = wanted_value();
+    let (numbers, value, of_delta, of_base) = match channels {
+        Channels::All => (
+            "select distinct no from unnest(cp.value_nos) no",
+            "null, m.tag, m.size_bytes, m.digest, m.body, m.parts",
+            "",
+            "",
+        ),
+        Channels::Some => (
+            "select u.no, bool_or(u.key = any ($11::bigint[])) as is_wanted
+    from unnest(cp.channel_keys, cp.value_nos) u (key, no) group by u.no",
+            some.as_str(),
+            "and d.name = any ($12::text[])",
+            "b.channel = any ($12::text[]) and",
+        ),
+    };
+    text.replace("{numbers}", numbers)
+        .replace("{value}", value)
+        .replace("{of_delta}", of_delta)
+        .replace("{of_base}", of_base)
+}
+
+/// Whose values come with their bytes.
+#[derive(Clone, Copy)]
+enum Channels {
+    All,
+    /// $11 their keys, $12 their names. The long values of the others come as their sizes, see [`wanted_value`].
+    Some,
+}
+
 /// A statement in two forms with the same rows.
 #[derive(Clone, Copy)]
 pub struct Forms {
@@ -211,6 +254,9 @@ pub struct ReadStatements {
     pub target: Forms,
     /// The same without histories, for threads without delta channels.
     pub plain: Forms,
+    /// The two for some channels only.
+    pub target_narrowed: Forms,
+    pub plain_narrowed: Forms,
     /// Histories from a given ancestor on.
     pub walk: &'static str,
 }
@@ -219,6 +265,10 @@ impl ReadStatements {
     pub fn assemble() -> Self {
         let content = chunks_of_found("(select scope_id from th)", "$9", "$10");
         let walked = chunks_of_found("(select scope_id from th)", "$7", "$8");
+        let parts =
+            |channels: Channels| [TARGET, WANTED, OF_TARGET].map(|it| of_channels(it, channels));
+        let [target, wanted, of_target] = parts(Channels::All);
+        let some = parts(Channels::Some);
         let kept = |text: String| -> &'static str { Box::leak(text.into_boxed_str()) };
         let of = |before: &[&str], rows: &[&str], content: &str| {
             let (before, rows) = (before.concat(), rows.concat());
@@ -226,8 +276,14 @@ impl ReadStatements {
             Forms { split: kept(split), whole: kept(format!("{before}{rows}")) }
         };
         Self {
-            target: of(&[TARGET, WANTED, WALK], &[OF_TARGET, "union all", OF_WALK], &content),
-            plain: of(&[TARGET], &[OF_TARGET], &content),
+            target: of(&[&target, &wanted, WALK], &[&of_target, "union all", OF_WALK], &content),
+            plain: of(&[&target], &[&of_target], &content),
+            target_narrowed: of(
+                &[&some[0], &some[1], WALK],
+                &[&some[2], "union all", OF_WALK],
+                &content,
+            ),
+            plain_narrowed: of(&[&some[0]], &[&some[2]], &content),
             walk: of(&[START, WALK], &[OF_WALK], &walked).split,
         }
     }

@@ -14,6 +14,7 @@ use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::{LargeValues, Target, View};
 use crate::domain::checkpoints::history::{Base, Gap, Node};
 use crate::domain::checkpoints::storage::{CheckpointTuple, TargetHistory};
+use crate::domain::checkpoints::wanted::WantedChannels;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::tokens::grants::Action;
@@ -51,8 +52,12 @@ impl PostgresStorage {
         let secret = self.secret(&caller.tenant).await?;
         let thread = (caller.tenant.as_str(), target.thread_id.as_str());
         let asked = Lookup { secret: &secret, caller, target, channels: &[], history_only: false };
+        let (plain, whole) = match target.wanted {
+            WantedChannels::All => (self.reads.plain, self.reads.target),
+            WantedChannels::Only(_) => (self.reads.plain_narrowed, self.reads.target_narrowed),
+        };
         if history_channels.is_empty() && !self.delta_threads.contains(thread.0, thread.1) {
-            let fetched = self.read_rows(self.reads.plain, asked).await?;
+            let fetched = self.read_rows(plain, asked).await?;
             let found = self.open_found(asked, &fetched).await?;
             if found.history_channels.is_empty() {
                 return Ok(found);
@@ -60,7 +65,7 @@ impl PostgresStorage {
             self.delta_threads.insert(thread.0, thread.1);
         }
         let asked = Lookup { channels: history_channels, ..asked };
-        let fetched = self.read_rows(self.reads.target, asked).await?;
+        let fetched = self.read_rows(whole, asked).await?;
         self.open_found(asked, &fetched).await
     }
 
@@ -80,7 +85,7 @@ impl PostgresStorage {
     ) -> Result<CheckpointTuple> {
         let Lookup { secret, target, channels, .. } = asked;
         let mut found = CheckpointTuple::default();
-        let mut reading = Reading::new(secret, target.ns.as_str(), channels);
+        let mut reading = Reading::new(secret, target, channels);
         reading.take(rows, chunks)?;
         if reading.generation.is_some() {
             let thread = (asked.caller.tenant.as_str(), target.thread_id.as_str());
@@ -111,7 +116,7 @@ impl PostgresStorage {
         let fetched = self.read_rows(self.reads.target, asked).await?;
         let of = (caller.tenant.as_str(), &secret);
         let chunks = self.content_of(of, &fetched, target.large_values).await?;
-        let mut reading = Reading::new(&secret, target.ns.as_str(), channels);
+        let mut reading = Reading::new(&secret, target, channels);
         reading.without_values = true;
         let open = || reading.take(&fetched.rows, &chunks);
         cpu_pool::run_here(&caller.tenant, fetched.size, open).await??;
@@ -135,7 +140,8 @@ impl PostgresStorage {
         }
         let fetched = self.fetch_again(forms.split, asked).await?;
         let rows = &fetched.rows;
-        if !asked.history_only && rows.len() > 1 && rows.iter().all(is_whole) {
+        let has_all = !asked.history_only && asked.target.wanted == WantedChannels::All;
+        if has_all && rows.len() > 1 && rows.iter().all(is_whole) {
             self.whole_threads.insert(thread.0, thread.1);
         }
         Ok(fetched)
@@ -156,7 +162,7 @@ impl PostgresStorage {
         let keys = asked.channels.iter().map(|it| channel_key(asked.secret, it));
         let thread = OwnedThread::by(asked.caller, asked.target.thread_id.as_str(), Action::Read);
         let mut opened = OpenedBytes::of(&asked.caller.memory, asked.target.large_values);
-        let query = sqlx::query(text)
+        let mut query = sqlx::query(text)
             .bind(thread.tenant)
             .bind(thread.thread_id)
             .bind(asked.target.ns.as_str())
@@ -167,6 +173,10 @@ impl PostgresStorage {
             .bind(thread.owner)
             .bind(asked.target.large_values.bytes_max())
             .bind(opened.limit());
+        if let Some(names) = asked.target.wanted.names().filter(|_| !asked.history_only) {
+            let keys = names.iter().map(|it| channel_key(asked.secret, it));
+            query = query.bind(keys.collect::<Vec<i64>>()).bind(names.iter().collect::<Vec<_>>());
+        }
         let connection = &mut *self.pool.get_for(thread.tenant).await?;
         let fetched = fetch_counted(connection, query, &mut opened).await?;
         check_thread(asked, &fetched.rows)?;
@@ -252,6 +262,7 @@ fn wanted_channels(
 /// Rows of the statement, sorted into what they are.
 struct Reading<'a> {
     secret: &'a TenantSecret,
+    wanted: &'a WantedChannels,
     ns: String,
     asked: &'a [String],
     generation: Option<String>,
@@ -266,17 +277,18 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(secret: &'a TenantSecret, ns: &str, asked: &'a [String]) -> Self {
+    fn new(secret: &'a TenantSecret, target: &'a Target, asked: &'a [String]) -> Self {
         Self {
             secret,
-            ns: ns.to_owned(),
+            wanted: &target.wanted,
+            ns: target.ns.to_string(),
             asked,
             generation: None,
             thread: ThreadIds::default(),
             view: None,
             sends_from: None,
             map: Map::new(),
-            walk: Walk::new(ns),
+            walk: Walk::new(target.ns.as_str()),
             without_values: false,
         }
     }
@@ -337,13 +349,16 @@ impl<'a> Reading<'a> {
         self.sends_from = row.get("c");
         let at = self.at(row.get("a"));
         let (skeleton, metadata) = open_documents(self.secret, at, row.get("body"))?;
+        let mut delta_channels: Vec<String> =
+            row.get::<Option<Vec<String>>, _>("names").unwrap_or_default();
+        delta_channels.retain(|it| self.wanted.has(it));
         self.view = Some(View {
             ns: self.ns.clone(),
             id: row.get("a"),
             parent: row.get("b"),
             skeleton,
             metadata,
-            delta_channels: row.get::<Option<Vec<String>>, _>("names").unwrap_or_default(),
+            delta_channels,
             ..View::default()
         });
         Ok(())

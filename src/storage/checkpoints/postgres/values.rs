@@ -12,7 +12,7 @@ use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::open_base;
 use crate::storage::checkpoints::prepare::{channel_key, channels_of, version_key};
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::content::opening::{Chunks, StoredValue, open_value};
+use crate::storage::content::opening::{Chunks, StoredValue, left_out, open_value};
 
 /// channel key → number of its value, 0 for none
 pub(in crate::storage) type Map = HashMap<i64, i32>;
@@ -39,7 +39,10 @@ pub(super) fn values_in_order<'r>(
         // Only what is encrypted is bound to its version.
         let bound =
             secret.cipher().map_or(0, |_| version_key(secret, &view.ns, &channel, &version));
-        let value = value_of(secret, scope_id, ValueRow::Version(bound), (row, chunks))?;
+        let value = match row.get::<Option<&str>, _>("c") {
+            Some(size) => left_out(row.get("tag"), size.parse().unwrap_or_default())?,
+            None => value_of(secret, scope_id, ValueRow::Version(bound), (row, chunks))?,
+        };
         named.push((channel, value));
     }
     Ok(named)

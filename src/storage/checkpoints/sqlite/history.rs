@@ -11,6 +11,7 @@ use crate::domain::caller::Caller;
 use crate::domain::checkpoints::checkpoint::Target;
 use crate::domain::checkpoints::history::{Base, Chain, Gap, Node};
 use crate::domain::checkpoints::storage::TargetHistory;
+use crate::domain::checkpoints::wanted;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::channel_map;
@@ -43,7 +44,7 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &prefetch)
-            .reading(target.large_values, &caller.memory);
+            .reading((target.large_values, wanted::ALL), &caller.memory);
         loop {
             let owned = (OwnedThread::by(caller, target.thread_id.as_str(), Action::Read), target);
             let history = self.try_history(tenant, owned, channels).await;
@@ -223,7 +224,8 @@ async fn load_nodes(
     let writes = views::read_writes(connection, tenant, writes, opened).await?;
     let seeds = steps.iter().flat_map(|step| &step.seeds);
     let scope_id = ground.scope_id;
-    let wanted = seeds.map(|(_, no)| ValueRef { scope_id, no: *no, version_key: None });
+    let wanted =
+        seeds.map(|(_, no)| ValueRef { scope_id, no: *no, version_key: None, is_wanted: true });
     let wanted: Vec<ValueRef> = wanted.collect();
     let mut values = read_values(connection, tenant, &wanted, opened).await?.into_iter();
     let with_bases: Vec<CheckpointKeys<'_>> =

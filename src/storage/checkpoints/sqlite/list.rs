@@ -48,7 +48,7 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &prefetch)
-            .reading(query.large_values, &caller.memory);
+            .reading((query.large_values, &query.wanted), &caller.memory);
         loop {
             let page = self.try_page(caller, tenant, query, limit).await;
             if prefetch.is_complete() {

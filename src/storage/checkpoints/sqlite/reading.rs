@@ -38,7 +38,7 @@ impl SqliteStorage {
         let secret = self.secret(&caller.tenant).await?;
         let prefetch = PackPrefetch::default();
         let tenant = Tenant::new(&caller.tenant, &secret, &prefetch)
-            .reading(target.large_values, &caller.memory);
+            .reading((target.large_values, &target.wanted), &caller.memory);
         loop {
             let owned = (OwnedThread::by(caller, target.thread_id.as_str(), Action::Read), target);
             let found = self.try_checkpoint(tenant, owned, history_channels).await;

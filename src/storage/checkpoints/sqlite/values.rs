@@ -8,13 +8,14 @@ use sqlx::{Row, Sqlite};
 
 use super::chunks::chunks_of;
 use super::views::Tenant;
-use crate::domain::checkpoints::checkpoint::{LargeValues, Value};
+use crate::content::keys::TenantSecret;
+use crate::domain::checkpoints::checkpoint::{LargeValues, SHORT_VALUE_BYTES_MAX, Value};
 use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::opened_bytes::OpenedBytes;
 use crate::storage::checkpoints::value_parts::comes_as_names;
 use crate::storage::content::associated_data::ValueRow;
-use crate::storage::content::opening::{StoredValue, open_value};
+use crate::storage::content::opening::{Chunks, StoredValue, left_out, open_value};
 use crate::storage::sqlite::rows::RowSet;
 
 /// A value that is wanted.
@@ -24,10 +25,17 @@ pub(in crate::storage) struct ValueRef {
     pub(in crate::storage) no: u32,
     /// Key of the version that it is wanted for; None: that of its row counts.
     pub(in crate::storage) version_key: Option<i64>,
+    /// Else a long one comes as its size.
+    pub(in crate::storage) is_wanted: bool,
 }
 
+/// $1 tenant, $2 rows of scope, number, and 1 for values that are wanted, $3 size up to which all come with their bytes. `left_out_bytes` is
+/// the size of one without them, null of the others.
 const READ_VALUES: &str = "
-select j.value ->> 0 as scope_id, m.version_key, m.tag, m.size_bytes, m.digest, m.body, m.parts
+select j.value ->> 0 as scope_id, m.version_key, m.tag, m.digest, m.size_bytes,
+    iif(j.value ->> 2 or m.size_bytes <= $3, m.body, x'') as body,
+    iif(j.value ->> 2 or m.size_bytes <= $3, m.parts, null) as parts,
+    iif(j.value ->> 2 or m.size_bytes <= $3, null, m.size_bytes) as left_out_bytes
 from jsonb_each($2) j
 cross join manifests m on m.tenant = $1 and m.scope_id = j.value ->> 0 and m.no = j.value ->> 1
 order by j.key";
@@ -42,8 +50,12 @@ pub(super) async fn read_values(
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
-    let set: RowSet = wanted.iter().map(|it| json!([it.scope_id, it.no])).collect();
-    let values = sqlx::query(READ_VALUES).bind(tenant.name).bind(set.json());
+    let row = |it: &ValueRef| json!([it.scope_id, it.no, i64::from(it.is_wanted)]);
+    let set: RowSet = wanted.iter().map(row).collect();
+    let values = sqlx::query(READ_VALUES)
+        .bind(tenant.name)
+        .bind(set.json())
+        .bind(SHORT_VALUE_BYTES_MAX.cast_signed());
     let rows = fetch_counted(connection, values, opened).await?;
     if rows.len() != wanted.len() {
         return Err(Error::Integrity("a checkpoint names a value that is not there".into()));
@@ -65,14 +77,16 @@ pub(super) async fn fetch_counted(
     let mut found = query.fetch(connection);
     let mut rows = Vec::new();
     while let Some(row) = found.try_next().await? {
-        opened.count_value(row.try_get("size_bytes")?, row.try_get("parts")?)?;
-        opened.hold().await?;
+        if row.try_get::<Option<i32>, _>("left_out_bytes")?.is_none() {
+            opened.count_value(row.try_get("size_bytes")?, row.try_get("parts")?)?;
+            opened.hold().await?;
+        }
         rows.push(row);
     }
     Ok(rows)
 }
 
-/// Opens columns `scope_id`, tag, `size_bytes`, digest, body and parts of each row; `row_of` says which row it is.
+/// Opens columns `scope_id`, tag, `size_bytes`, digest, body, parts and `left_out_bytes` of each row; `row_of` says which row it is.
 pub(super) async fn open_values<'a>(
     connection: &mut SqliteConnection,
     tenant: Tenant<'_>,
@@ -85,7 +99,7 @@ pub(super) async fn open_values<'a>(
     let bytes = stored.iter().map(|it| it.opened_bytes(tenant.large_values)).sum();
     cpu_pool::run_here_at_once(tenant.name, size_of(stored.len(), bytes), || {
         let values = stored.iter().enumerate().map(|(at, it)| (it, row_of(at)));
-        values.map(|(it, row)| open_value(tenant.secret, &it.value(row), &chunks)).collect()
+        values.map(|(it, row)| it.open(tenant.secret, row, &chunks)).collect()
     })
 }
 
@@ -96,6 +110,8 @@ struct StoredRow {
     digest: Vec<u8>,
     body: Vec<u8>,
     parts: Option<Vec<u8>>,
+    /// Only its size is told.
+    is_left_out: bool,
 }
 
 impl StoredRow {
@@ -107,6 +123,7 @@ impl StoredRow {
             digest: row.try_get("digest")?,
             body: row.try_get("body")?,
             parts: row.try_get("parts")?,
+            is_left_out: row.try_get::<Option<i32>, _>("left_out_bytes")?.is_some(),
         })
     }
 
@@ -122,11 +139,16 @@ impl StoredRow {
 
     fn is_opened(&self, large_values: LargeValues) -> bool {
         let is_named = |it: &[u8]| comes_as_names(self.size_bytes, it, large_values);
-        !large_values.leaves_out(self.size_bytes) && !self.parts.as_deref().is_some_and(is_named)
+        !self.is_left_out
+            && !large_values.leaves_out(self.size_bytes)
+            && !self.parts.as_deref().is_some_and(is_named)
     }
 
-    fn value<'a>(&'a self, row: ValueRow<'a>) -> StoredValue<'a> {
-        StoredValue {
+    fn open(&self, secret: &TenantSecret, row: ValueRow<'_>, chunks: &Chunks) -> Result<Value> {
+        if self.is_left_out {
+            return left_out(&self.tag, self.size_bytes);
+        }
+        let stored = StoredValue {
             scope_id: self.scope_id,
             row,
             tag: &self.tag,
@@ -134,6 +156,7 @@ impl StoredRow {
             digest: &self.digest,
             body: &self.body,
             parts: self.parts.as_deref(),
-        }
+        };
+        open_value(secret, &stored, chunks)
     }
 }

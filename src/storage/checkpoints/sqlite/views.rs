@@ -13,6 +13,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{
     LargeValues, PENDING_SENDS, PendingWrite, Value, View, WriteCall,
 };
+use crate::domain::checkpoints::wanted::{self, WantedChannels};
 use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::scheduling::read_memory::{self, ReadMemory};
 use crate::domain::{Error, Result};
@@ -78,6 +79,7 @@ pub(in crate::storage) struct Tenant<'a> {
     /// Content of packs that this operation has fetched.
     pub(in crate::storage) prefetch: &'a PackPrefetch,
     pub(in crate::storage) large_values: LargeValues,
+    pub(in crate::storage) wanted: &'a WantedChannels,
     pub(in crate::storage) memory: &'a ReadMemory,
 }
 
@@ -89,7 +91,8 @@ impl<'a> Tenant<'a> {
         prefetch: &'a PackPrefetch,
     ) -> Self {
         let memory = &read_memory::UNCOUNTED;
-        Self { name, secret, prefetch, large_values: LargeValues::Whole, memory }
+        let large_values = LargeValues::Whole;
+        Self { name, secret, prefetch, large_values, wanted: wanted::ALL, memory }
     }
 
     pub(in crate::storage) fn of(&self) -> (&'a str, &'a TenantSecret) {
@@ -98,10 +101,10 @@ impl<'a> Tenant<'a> {
 
     pub(in crate::storage) fn reading(
         self,
-        large_values: LargeValues,
+        (large_values, wanted): (LargeValues, &'a WantedChannels),
         memory: &'a ReadMemory,
     ) -> Self {
-        Self { large_values, memory, ..self }
+        Self { large_values, wanted, memory, ..self }
     }
 }
 
@@ -138,9 +141,13 @@ pub(in crate::storage) fn documents(tenant: Tenant<'_>, row: &CheckpointRow) -> 
         parent: row.parent.clone(),
         skeleton,
         metadata,
-        delta_channels: row.delta_channels.clone(),
+        delta_channels: wanted_of(tenant, &row.delta_channels),
         ..View::default()
     })
+}
+
+fn wanted_of(tenant: Tenant<'_>, channels: &[String]) -> Vec<String> {
+    channels.iter().filter(|it| tenant.wanted.has(it)).cloned().collect()
 }
 
 async fn load_values(
@@ -158,7 +165,8 @@ async fn load_values(
             if entry.value_no != 0 {
                 let version = versions.as_ref().map(|it| it[position]);
                 let (scope_id, no) = (row.scope_id, entry.value_no);
-                wanted.push(ValueRef { scope_id, no, version_key: version });
+                let is_wanted = tenant.wanted.has(&channel);
+                wanted.push(ValueRef { scope_id, no, version_key: version, is_wanted });
                 names.push((at, channel));
             }
         }
@@ -209,7 +217,7 @@ fn places<'a>(
 
 const READ_WRITES: &str = "
 select j.value ->> 0 as position, j.value ->> 2 as scope_id, w.task_id, w.idx, w.channel, w.tag, w.size_bytes,
-       w.digest, w.body, w.parts, w.writer, w.seq
+       w.digest, w.body, w.parts, null as left_out_bytes, w.writer, w.seq
 from jsonb_each($2) j
 cross join writes w on w.tenant = $1 and w.thread_key = j.value ->> 1 and w.ns = j.value ->> 3
     and w.checkpoint_id = j.value ->> 4
@@ -305,9 +313,12 @@ pub(super) async fn read_bases(
         return Ok(Vec::new());
     }
     let set: RowSet = places.iter().map(place_json).collect();
-    let rows =
+    let mut rows =
         sqlx::query(READ_BASES).bind(tenant.name).bind(set.json()).fetch_all(connection).await?;
     let before = opened.bytes();
+    let is_wanted =
+        |row: &SqliteRow| row.try_get("channel").is_ok_and(|it: &str| tenant.wanted.has(it));
+    rows.retain(is_wanted);
     for row in &rows {
         opened.count_base(row.try_get("document")?)?;
     }
