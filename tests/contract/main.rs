@@ -72,6 +72,7 @@ mod list_times;
 mod listing;
 mod listing_grants;
 mod long_work;
+mod named_graphs;
 mod nearest;
 mod new_thread_owners;
 mod owner_macs;

@@ -109,7 +109,9 @@ pub async fn a_database_from_before_checksums_gets_them(h: Harness) {
     {
         h.sql(&format!("alter table threads drop column {column}")).await;
     }
-    h.sql("drop index thread_tombstones_deleted").await;
+    for index in ["thread_tombstones_deleted", "threads_graph"] {
+        h.sql(&format!("drop index {index}")).await;
+    }
     for column in ["name", "text_prefix", "expires_at", "last_used_day"] {
         h.sql(&format!("alter table keys drop column {column}")).await;
     }

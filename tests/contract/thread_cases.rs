@@ -16,6 +16,9 @@ contract! {
         followers_hear_of_what_they_may_read_only
         a_follower_of_threads_comes_back_where_it_was
         a_change_that_is_seen_late_is_told_all_the_same;
+    named_graphs:
+        each_graph_and_assistant_of_checkpoints_is_told_once
+        times_are_those_of_the_first_and_the_last_thread;
     thread_details:
         a_created_thread_has_what_was_set_and_keeps_it
         an_update_merges_metadata_and_counts_versions

@@ -6,6 +6,7 @@ use threadkeep::domain::threads::graphs::DefaultGraph;
 
 use crate::drive_world::World;
 use crate::server::{Answer, JSON};
+use crate::wire::{COMMIT, commit};
 
 /// Of the graph `agent`, as other servers make it.
 const AGENT: &str = "fe096781-5601-53d2-b2f6-0d3403f7e9ca";
@@ -61,6 +62,31 @@ async fn each_graph_that_threads_name_is_an_assistant() {
     let of_bob = [("x-api-key", it.bob.as_str())];
     let none = it.server.send("POST", "/assistants/search", &of_bob, b"{}".to_vec()).await;
     assert_eq!(none.ok().json(), json!([]));
+}
+
+#[tokio::test]
+async fn a_graph_is_found_however_many_threads_are_newer() {
+    let it = World::new().await;
+    let metadata = json!({"step": 0, "graph_id": "old", "assistant_id": "aged"});
+    let op = json!({"checkpoint": {
+        "checkpoint_id": "1", "metadata": metadata, "values": [],
+        "skeleton": {"v": 4, "channel_versions": {}, "versions_seen": {}}
+    }});
+    send(&it, "POST", COMMIT, &commit("first", &[op])).await.ok();
+    for _ in 0..1_001 {
+        send(&it, "POST", "/threads", &json!({"metadata": {"graph_id": "new"}})).await.ok();
+    }
+    let body = json!({"sort_by": "name", "sort_order": "asc", "limit": 2});
+    let found = send(&it, "POST", "/assistants/search", &body).await.ok();
+    assert_eq!(found.header("x-pagination-total"), Some("3"));
+    let named: Vec<_> =
+        found.json().as_array().unwrap().iter().map(|it| it["graph_id"].clone()).collect();
+    assert_eq!(named, ["new", "old"]);
+    assert_eq!(send(&it, "POST", "/assistants/count", &json!({})).await.ok().json(), json!(3));
+    for id in ["old", "aged"] {
+        let found = send(&it, "GET", &format!("/assistants/{id}"), &Value::Null).await.ok().json();
+        assert_eq!(found["graph_id"], "old");
+    }
 }
 
 #[tokio::test]

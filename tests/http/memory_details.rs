@@ -14,6 +14,7 @@ use threadkeep::domain::threads::changes::{ThreadChange, ThreadChangeKind, Threa
 use threadkeep::domain::threads::details::{
     CreateThread, Created, Details, ThreadDetailsStorage, UpdateThread,
 };
+use threadkeep::domain::threads::graphs::{Graph, GraphStorage};
 use threadkeep::domain::threads::run_state::{
     Derived, KeptState, Run, RunStateStorage, StalePosition, StaleThread,
 };
@@ -87,6 +88,15 @@ impl RunStateStorage for Memory {
 
     async fn put_run_states(&self, _: &str, _: &[Derived]) -> Result<()> {
         Ok(())
+    }
+}
+
+/// The tests of assistants run on a real engine.
+#[async_trait]
+impl GraphStorage for Memory {
+    async fn list_named_graphs(&self, _: &Caller, _: usize) -> Result<Vec<Graph>> {
+        self.called("list_named_graphs")?;
+        Ok(Vec::new())
     }
 }
 

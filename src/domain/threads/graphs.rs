@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::details_filter::{ASSISTANT_ID, GRAPH_ID};
@@ -15,6 +16,9 @@ use crate::domain::named_uuid::named_uuid;
 
 /// Ids of assistants are made of the names of their graphs in this namespace, as other servers make them.
 const NAMESPACE: Uuid = Uuid::from_u128(0x6ba7_b821_9dad_11d1_80b4_00c0_4fd4_30c8);
+
+/// Graphs, and pairs of graph and assistant, that one answer looks at.
+const GRAPHS_MAX: usize = 10_000;
 
 /// The id of the assistant that a graph has by itself.
 pub fn assistant_id(graph_id: &str) -> String {
@@ -48,14 +52,22 @@ impl DefaultGraph {
 pub struct Graph {
     pub graph_id: String,
     pub assistant_id: Option<String>,
-    /// Of the oldest of these threads.
+    /// Of the thread of these that was made first.
     pub created_at: Micros,
-    /// Of the newest.
+    /// When the thread of these that was made last was changed, or another one that is known to have changed later.
     pub updated_at: Micros,
 }
 
+/// What is asked of an engine.
+#[async_trait]
+pub trait GraphStorage: Send + Sync {
+    /// Graphs and pairs of graph and assistant that checkpoints name of threads that the caller may read, each once, at most `limit`. One
+    /// round trip.
+    async fn list_named_graphs(&self, caller: &Caller, limit: usize) -> Result<Vec<Graph>>;
+}
+
 impl Threads {
-    /// Those that the newest threads name, by their names. One round trip.
+    /// Those that checkpoints of any thread name, and those that were set on the newest 1,000 threads, by their names. Two round trips.
     ///
     /// # Errors
     /// As [`Threads::list`].
@@ -67,27 +79,36 @@ impl Threads {
         let limit = usize::try_from(LIMITS.list_rows_max).unwrap_or(usize::MAX);
         let query = ThreadQuery { limit, sort: ThreadSort::Updated, ..ThreadQuery::default() };
         let page = self.list(caller, query).await?;
-        Ok(graphs_of(&page.threads, default))
+        let named = self.storage().list_named_graphs(caller, GRAPHS_MAX).await?;
+        let mut all = Graphs::default();
+        page.threads.iter().for_each(|it| all.add_thread(it, default));
+        named.into_iter().for_each(|it| all.add(it));
+        Ok(all.0.into_values().collect())
     }
 }
 
-fn graphs_of(threads: &[Thread], default: Option<&DefaultGraph>) -> Vec<Graph> {
-    let mut all: BTreeMap<(String, Option<String>), Graph> = BTreeMap::new();
-    for thread in threads {
-        let (Some(graph_id), assistant_id) = named(thread, default) else { continue };
-        // The graph alone, too, whatever assistant a thread names.
-        for assistant_id in [None].into_iter().chain(assistant_id.map(Some)) {
-            let graph = all.entry((graph_id.clone(), assistant_id.clone())).or_insert(Graph {
-                graph_id: graph_id.clone(),
-                assistant_id,
-                created_at: thread.created_at,
-                updated_at: thread.updated_at,
-            });
-            graph.created_at = graph.created_at.min(thread.created_at);
-            graph.updated_at = graph.updated_at.max(thread.updated_at);
-        }
+/// By name and assistant.
+#[derive(Default)]
+struct Graphs(BTreeMap<(String, Option<String>), Graph>);
+
+impl Graphs {
+    fn add_thread(&mut self, thread: &Thread, default: Option<&DefaultGraph>) {
+        let (Some(graph_id), assistant_id) = named(thread, default) else { return };
+        let Thread { created_at, updated_at, .. } = *thread;
+        self.add(Graph { graph_id, assistant_id, created_at, updated_at });
     }
-    all.into_values().collect()
+
+    /// The graph alone, too, whatever assistant threads name.
+    fn add(&mut self, named: Graph) {
+        if named.assistant_id.is_some() {
+            self.add(Graph { assistant_id: None, ..named.clone() });
+        }
+        let key = (named.graph_id.clone(), named.assistant_id.clone());
+        let (created_at, updated_at) = (named.created_at, named.updated_at);
+        let known = self.0.entry(key).or_insert(named);
+        known.created_at = known.created_at.min(created_at);
+        known.updated_at = known.updated_at.max(updated_at);
+    }
 }
 
 /// Graph and assistant, as the metadata that callers see has them.

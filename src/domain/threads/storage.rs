@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use super::alias_lookup::AliasStorage;
 use super::changes::ThreadChangeStorage;
 use super::details::ThreadDetailsStorage;
+use super::graphs::GraphStorage;
 use super::retention::{PruneRequest, Pruned};
 use super::retention_storage::RetentionStorage;
 use super::run_state::RunStateStorage;
@@ -60,6 +61,7 @@ pub trait ThreadStorage:
     + RetentionStorage
     + TtlStorage
     + ThreadChangeStorage
+    + GraphStorage
 {
     async fn get_thread(&self, caller: &Caller, thread_id: &ThreadId) -> Result<Option<Thread>>;
 

@@ -1,4 +1,4 @@
-//! Serves assistants, which are derived: one for each graph that the caller's newest threads name or the server was told, and one for each
+//! Serves assistants, which are derived: one for each graph that the caller's threads name or the server was told, and one for each
 //! assistant that threads name beside it. Nothing is stored.
 
 use std::sync::Arc;
@@ -38,8 +38,8 @@ const OF_SYSTEM: &str = r#"{"created_by":"system"}"#;
 
 /// Search assistants
 ///
-/// One for each graph that the caller's newest 1,000 threads name or that the server was told, and one for each assistant that threads name
-/// beside it.
+/// One for each graph that the checkpoints of the caller's threads name, that was set on one of the newest 1,000 threads or that the server was
+/// told, and one for each assistant that threads name beside it. At most 10,000.
 #[utoipa::path(
     post, path = "/assistants/search", operation_id = "agent_server_search_assistants", tag = "agent-server",
     request_body(content = SearchBody, example = json!({"graph_id": "agent", "limit": 10})),

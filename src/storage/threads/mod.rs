@@ -6,6 +6,7 @@ mod derived_details;
 mod derived_rows;
 pub mod details;
 pub mod details_document;
+mod graphs;
 mod order;
 pub mod policies;
 pub mod policy_rows;
