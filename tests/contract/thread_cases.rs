@@ -59,6 +59,7 @@ contract! {
         a_ttl_is_changed_and_taken_away
         a_thread_with_a_lease_stays_until_it_is_free
         a_ttl_is_of_one_thread_through_snapshots_and_restores
+        a_ttl_is_of_one_thread_through_forks_rewinds_and_exports
         only_who_may_delete_a_thread_sets_its_ttl
         a_server_whose_clock_is_ahead_ends_no_ttl_early
         two_servers_expire_each_thread_once

@@ -9,10 +9,13 @@ use threadkeep::domain::threads::ttl::{Ttl, TtlStrategy};
 use threadkeep::domain::tokens::grants::Actions;
 
 use crate::commands::Put;
-use crate::delta::chain;
+use crate::delta::{chain, id};
 use crate::doctor::examine;
+use crate::export_files::{exported, imported, other_engine};
+use crate::forks::forking;
 use crate::granted_callers::{assert_not_granted, copying, owned, prefix, subject, tenant, with};
 use crate::harness::{Harness, NEVER, commit, thread_id};
+use crate::rewinds::to as rewind_to;
 use crate::run_states::now;
 use crate::snapshot_calls::{Desk, check_sound, in_place, into, of};
 use crate::sweeping::{SECOND, Server, lengths};
@@ -171,6 +174,30 @@ pub async fn a_ttl_is_of_one_thread_through_snapshots_and_restores(h: Harness) {
     set(&h, "copy", Change::Set(AN_HOUR)).await;
     assert_eq!(ttl(&h, "copy").await, Some(AN_HOUR));
     check_sound(&h).await;
+}
+
+pub async fn a_ttl_is_of_one_thread_through_forks_rewinds_and_exports(h: Harness) {
+    for name in ["t", "old"] {
+        chain(&h, name, 6, &[2]).await;
+        set(&h, name, Change::Set(AN_HOUR)).await;
+    }
+    let desk = Desk::on(&h).await;
+    desk.snapshots.fork(&h.caller, &forking("t", "f", &id(4)), NEVER).await.unwrap();
+    desk.snapshots.rewind(&h.caller, &rewind_to(&id(4)), NEVER).await.unwrap();
+    age(&h, "old", 2 * HOUR).await;
+    let file = exported(&h).await;
+    let other = other_engine(&h).await;
+    imported(&other, &file).await;
+    for it in [&h, &other] {
+        let left = [ttl(it, "t").await, ttl(it, "f").await, ttl(it, "old").await];
+        assert_eq!(left, [Some(AN_HOUR), None, Some(AN_HOUR)], "{}", it.url());
+        // An import keeps the time of the last change, so a ttl that has ended in the file ends here.
+        assert_eq!(expire_after(it, HOUR / 2).await, 1);
+        assert_eq!(lengths(it, &["t", "f", "old"]).await, [4, 4, 0]);
+        assert_eq!(expire_after(it, HOUR).await, 1);
+        assert_eq!(lengths(it, &["t", "f"]).await, [0, 4]);
+        check_sound(it).await;
+    }
 }
 
 pub async fn only_who_may_delete_a_thread_sets_its_ttl(h: Harness) {

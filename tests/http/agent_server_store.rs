@@ -58,6 +58,32 @@ async fn an_item_is_put_got_and_deleted() {
 }
 
 #[tokio::test]
+async fn a_read_extends_a_life_unless_it_is_told_not_to() {
+    let it = World::new().await;
+    let body = json!({"namespace": ["a"], "key": "k", "value": {}, "ttl": 120});
+    assert_eq!(send(&it, "PUT", ITEMS, &body).await.status, 204);
+    let ends = async || {
+        let body = json!({"namespace": ["a"], "key": "k", "refresh_ttl": false});
+        let found = send(&it, "POST", "/v1/store/get", &body).await.ok().json();
+        found["item"]["expires_at"].as_str().unwrap().to_owned()
+    };
+    let first = ends().await;
+    it.clock.advance(30 * 60 * 1_000_000);
+    for flag in ["false", "False", "0"] {
+        get(&it, &format!("namespace=a&key=k&refresh_ttl={flag}")).await.ok();
+        assert_eq!(ends().await, first, "{flag}");
+    }
+    let mut before = first;
+    for flag in ["", "&refresh_ttl=true", "&refresh_ttl=1", "&refresh_ttl=maybe"] {
+        it.clock.advance(30 * 60 * 1_000_000);
+        get(&it, &format!("namespace=a&key=k{flag}")).await.ok();
+        let after = ends().await;
+        assert!(after > before, "{flag}");
+        before = after;
+    }
+}
+
+#[tokio::test]
 async fn what_clients_send_besides_is_taken() {
     let it = World::new().await;
     for more in [

@@ -53,7 +53,7 @@ pub async fn put(State(app): State<Arc<App>>, call: JsonCall<PutItem>) -> Answer
     params(
         ("namespace" = String, Query, description = "Labels, joined by dots; also repeated, or a JSON list"),
         ("key" = String, Query),
-        ("refresh_ttl" = Option<String>, Query, description = "false: the read does not extend the item's life"),
+        ("refresh_ttl" = Option<String>, Query, description = "`false` or `0`: the read does not extend the item's life"),
     ),
     responses(
         (status = 200, description = "The item, or null", body = Option<AgentServerItem>),
@@ -65,8 +65,9 @@ pub async fn get(State(app): State<Arc<App>>, uri: Uri, call: PlainCall) -> Answ
     let key = fields.all("key").last().filter(|it| !it.is_empty());
     let key = key.ok_or_else(|| Problem::new(Code::BadRequest, "Key is required").at("key"))?;
     let namespace = Namespace::new(labels_of(&fields)?)?;
-    let refresh_ttl =
-        !fields.all("refresh_ttl").last().is_some_and(|it| it.eq_ignore_ascii_case("false"));
+    // What is neither means nothing here, as for other servers.
+    let is_no = |it: &str| it.eq_ignore_ascii_case("false") || it == "0";
+    let refresh_ttl = !fields.all("refresh_ttl").last().is_some_and(is_no);
     let address = Address { namespace, key: Key::of_text(key)? };
     let op = ItemOp::Get(GetItem { address, refresh_ttl });
     match app.items.run(&call.caller, op, None, call.deadline).await? {
