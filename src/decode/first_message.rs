@@ -1,10 +1,10 @@
 //! Finds the first human text of a conversation, which gives a thread its title.
 
-use super::Budget;
 use super::preview::{MESSAGES, kind, text};
 use super::show_value;
 use super::shown::Json;
 use super::values::channels;
+use super::{Budget, Cuts};
 use crate::domain::checkpoints::checkpoint::{Value, View};
 use crate::domain::checkpoints::history::Base;
 use crate::domain::checkpoints::storage::CheckpointTuple;
@@ -13,19 +13,26 @@ use crate::domain::limits::LIMITS;
 use crate::domain::threads::run_state::FirstMessage;
 use crate::domain::threads::title::{TITLE_CHARACTERS_MAX, one_line};
 
-/// Bytes of messages that are read for it.
-const READ_BYTES_MAX: usize = 1 << 20;
+/// Bytes of messages that are read whole for it.
+const WHOLE_BYTES_MAX: usize = 1 << 20;
+/// What is kept of each text of more.
+const TEXT_BYTES_MAX: u64 = 4 << 10;
+/// Messages of more that are looked at.
+const MESSAGES_MAX: u64 = 100;
 
 /// The first human text among the messages of a checkpoint. Before a first step has ended, it is in the input of the graph.
 pub fn first_message(found: &CheckpointTuple) -> FirstMessage {
     let Some(view) = &found.view else { return FirstMessage::Unread };
-    match first_message_bytes(found) {
-        0 => return FirstMessage::Unread,
-        READ_BYTES_MAX.. => return FirstMessage::Absent,
-        _ => {}
-    }
     // Values take more memory than bytes.
-    let mut budget = Budget::new(LIMITS.display_bytes_max);
+    let mut budget = match first_message_bytes(found) {
+        0 => return FirstMessage::Unread,
+        WHOLE_BYTES_MAX.. => {
+            let (string_bytes_max, items_max) = (Some(TEXT_BYTES_MAX), Some(MESSAGES_MAX));
+            let cuts = Cuts { string_bytes_max, items_max, ..Cuts::default() };
+            Budget::with_cuts(LIMITS.display_bytes_max, cuts)
+        }
+        _ => Budget::new(LIMITS.display_bytes_max),
+    };
     let of_channel = channels(found, &[MESSAGES.to_owned()], &mut budget);
     let of_channel = of_channel.iter().find_map(|it| first_human(&it.shown));
     let in_messages = of_channel.or_else(|| {
@@ -72,11 +79,9 @@ fn first_human(messages: &Json) -> Option<String> {
 /// Of messages in a form that a graph takes: a list or one alone, texts and pairs of role and text among them.
 fn first_human_of_input(messages: &Json) -> Option<String> {
     let one = |message: &Json| match message {
-        Json::Text(text) => shown(one_line(text, TITLE_CHARACTERS_MAX)),
+        Json::Text(_) | Json::Cut(_) => line(message),
         Json::List(pair) => match pair.as_slice() {
-            [Json::Text(role), Json::Text(text)] if matches!(role.as_str(), "user" | "human") => {
-                shown(one_line(text, TITLE_CHARACTERS_MAX))
-            }
+            [Json::Text(role), said] if matches!(role.as_str(), "user" | "human") => line(said),
             _ => None,
         },
         _ => human_text(message),
@@ -86,6 +91,10 @@ fn first_human_of_input(messages: &Json) -> Option<String> {
 
 fn human_text(message: &Json) -> Option<String> {
     (kind(message) == "human").then(|| text(message)).and_then(shown)
+}
+
+fn line(text: &Json) -> Option<String> {
+    shown(one_line(text.text_head()?, TITLE_CHARACTERS_MAX))
 }
 
 fn shown(line: String) -> Option<String> {

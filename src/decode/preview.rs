@@ -80,10 +80,10 @@ pub(super) fn text(message: &Json) -> String {
     let content = message.get("content");
     let blocks = content.and_then(Json::as_list).unwrap_or_default();
     let of_block = |it: &Json| {
-        let text = it.as_text().or_else(|| it.get("text").and_then(Json::as_text));
+        let text = it.text_head().or_else(|| it.get("text").and_then(Json::text_head));
         text.map(|it| one_line(it, TEXT_MAX))
     };
-    match content.and_then(Json::as_text) {
+    match content.and_then(Json::text_head) {
         Some(text) => one_line(text, TEXT_MAX),
         None => {
             let joined = blocks.iter().filter_map(of_block).collect::<Vec<_>>().join(" ");

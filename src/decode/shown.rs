@@ -134,6 +134,14 @@ impl Json {
         }
     }
 
+    /// The text, or its beginning where it was cut.
+    pub fn text_head(&self) -> Option<&str> {
+        match self {
+            Self::Cut(cut) => cut.head.as_text(),
+            whole => whole.as_text(),
+        }
+    }
+
     pub fn as_list(&self) -> Option<&[Self]> {
         match self {
             Self::List(items) => Some(items),

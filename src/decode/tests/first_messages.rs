@@ -50,11 +50,34 @@ fn it_is_in_the_messages_or_in_the_input() {
 }
 
 #[test]
-fn nothing_is_read_where_there_are_no_messages_or_too_many() {
+fn nothing_is_read_where_there_are_no_messages() {
     let bytes = READ_STATE.first_message_bytes;
     assert_eq!((READ_STATE.first_message)(&CheckpointTuple::default()), FirstMessage::Unread);
     let other = found(json!({"channel_versions": {}}), &[("other", json!("text"))], Vec::new());
     assert_eq!((bytes(&other), (READ_STATE.first_message)(&other)), (0, FirstMessage::Unread));
-    let long = json!([{"type": "human", "content": "x".repeat(1 << 20)}]);
-    assert_eq!(of(&[("messages", long)], Vec::new()), FirstMessage::Absent);
+}
+
+#[test]
+fn of_much_only_the_beginning_is_looked_at() {
+    let long = "x".repeat(1 << 20);
+    let expected = says(&"x".repeat(200));
+    let human = |text: &str| json!({"type": "human", "content": text});
+    let ai = json!({"type": "ai", "content": long});
+    let blocks = json!({"type": "human", "content": [{"type": "text", "text": long}, "more"]});
+    for messages in
+        [json!([human(&long)]), json!([ai, human(&long), human("Second")]), json!([blocks])]
+    {
+        assert_eq!(of(&[("messages", messages)], Vec::new()), expected);
+    }
+    assert_eq!(of(&[("messages", json!([human("First"), ai]))], Vec::new()), says("First"));
+    for input in [
+        json!({"messages": long}),
+        json!({"messages": [human(&long)]}),
+        json!({"messages": [["user", long]]}),
+    ] {
+        assert_eq!(of(&[("__start__", input)], Vec::new()), expected);
+    }
+    let mut many = vec![ai; 101];
+    many.push(human("Too late"));
+    assert_eq!(of(&[("messages", json!(many))], Vec::new()), FirstMessage::Absent);
 }
