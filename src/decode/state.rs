@@ -3,7 +3,7 @@
 
 use super::shown::{Budget, Json, Unreadable};
 use super::task_ids::Language;
-use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, is_output, join};
+use super::tasks::{BRANCH, Interrupt, NULL_TASK, Step, Task, Write, deferred, is_output, join};
 use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
 use super::{json, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value, View};
@@ -47,7 +47,9 @@ pub fn state(
         .unwrap_or_else(|reason| opaque("json", view.metadata.len() as u64, reason));
     let mut all = channels(found, &[], budget);
     let mut writes = writes(view, budget);
-    let mut tasks = tasks_of(view, &skeleton, &metadata, &all, budget);
+    let commanded = Commanded::of(language(view, &skeleton), &all, &writes);
+    let from = (&skeleton, &metadata);
+    let mut tasks = tasks_with(view, from, &all, &commanded, budget);
     join(&mut tasks, &writes, is_live);
     let applied = applied(&tasks, &writes, is_live);
     fold(&mut all, &metadata, &applied, budget);
@@ -79,7 +81,50 @@ pub(super) fn tasks_of(
     channels: &[Channel],
     budget: &mut Budget,
 ) -> Vec<Task> {
-    let sends = sends(view, skeleton, channels, budget);
+    tasks_with(view, (skeleton, metadata), channels, &Commanded::default(), budget)
+}
+
+/// What an input by `Command` has written on a checkpoint, for the step that follows it.
+#[derive(Default)]
+struct Commanded {
+    /// Channels of nodes.
+    branches: Vec<String>,
+    /// In place of the checkpoint's own, where there are some.
+    sends: Vec<Json>,
+}
+
+impl Commanded {
+    /// LangGraph.js adds these tasks to those of the checkpoint, Python does not.
+    fn of(language: Language, channels: &[Channel], writes: &[Write]) -> Self {
+        if language != Language::JavaScript {
+            return Self::default();
+        }
+        let is_deferred = |name: &str| {
+            let mut own = channels.iter().filter(|it| it.name == name);
+            own.any(|it| it.is_undefined() || deferred(&it.shown).is_some())
+        };
+        let given = || writes.iter().filter(|it| it.task_id == NULL_TASK);
+        let branches = given().map(|it| &it.channel).filter(|it| it.starts_with(BRANCH));
+        let sends = given().filter(|it| it.channel == PENDING_SENDS);
+        Self {
+            branches: branches.filter(|it| !is_deferred(it)).cloned().collect(),
+            sends: sends.map(|it| without_arguments(&it.value)).collect(),
+        }
+    }
+}
+
+fn tasks_with(
+    view: &View,
+    (skeleton, metadata): (&Json, &Json),
+    channels: &[Channel],
+    commanded: &Commanded,
+    budget: &mut Budget,
+) -> Vec<Task> {
+    let sends = if commanded.sends.is_empty() {
+        sends(view, skeleton, channels, budget)
+    } else {
+        commanded.sends.clone()
+    };
     // JavaScript stores `undefined` of a deferred node that has run: no value, which starts nothing.
     let held = channels.iter().filter(|it| !it.is_undefined());
     let values: Vec<(&str, &Json)> = held.map(|it| (it.name.as_str(), &it.shown)).collect();
@@ -90,6 +135,7 @@ pub(super) fn tasks_of(
         number: integer(metadata.get("step")).unwrap_or(-1).saturating_add(1),
         skeleton,
         values: &values,
+        commanded: &commanded.branches,
         sends: &sends,
     };
     step.tasks()

@@ -8,6 +8,8 @@ use super::state::WHOLE_STATES;
 use super::task_ids::{Language, Named, interrupt_id, task_id};
 use crate::domain::checkpoints::wanted::START;
 
+/// Begins the names of the channels that start nodes.
+pub(super) const BRANCH: &str = "branch:to:";
 const PULL: &str = "__pregel_pull";
 const PUSH: &str = "__pregel_push";
 pub(super) const ERROR: &str = "__error__";
@@ -33,6 +35,8 @@ pub struct Step<'a> {
     pub skeleton: &'a Json,
     /// Every channel with a value, internal ones too.
     pub values: &'a [(&'a str, &'a Json)],
+    /// Channels of nodes that an input by `Command` has written.
+    pub commanded: &'a [String],
     pub sends: &'a [Json],
 }
 
@@ -124,6 +128,15 @@ impl Step<'_> {
                 nodes.entry(node.to_owned()).or_insert_with(|| (*channel).to_owned());
             }
         }
+        // Such a write gives the channel a value and no version: a node that never ran is not started by it.
+        for channel in self.commanded {
+            let Some(node) = channel.strip_prefix(BRANCH) else { continue };
+            let seen = self.skeleton.get("versions_seen").and_then(|it| it.get(node));
+            let version = self.skeleton.get("channel_versions").and_then(|it| it.get(channel));
+            if is_newer(version, seen.and_then(|it| it.get(channel))) {
+                nodes.entry(node.to_owned()).or_insert_with(|| channel.clone());
+            }
+        }
         nodes
     }
 
@@ -148,7 +161,7 @@ impl Step<'_> {
             parts.is_some_and(|(_, end)| end == node)
         });
         let mut all: Vec<String> = joins.cloned().collect();
-        all.push(format!("branch:to:{node}"));
+        all.push(format!("{BRANCH}{node}"));
         all.sort();
         all
     }
@@ -175,7 +188,7 @@ pub(super) fn ready_node<'a>(channel: &'a str, value: &Json) -> Option<&'a str> 
         return Some(START);
     }
     let (value, is_finished) = deferred(value).unwrap_or((value, true));
-    if let Some(node) = channel.strip_prefix("branch:to:") {
+    if let Some(node) = channel.strip_prefix(BRANCH) {
         return Some(node).filter(|_| is_finished);
     }
     let (starts, node) = channel.strip_prefix("join:")?.rsplit_once(':')?;

@@ -302,3 +302,29 @@ fn a_large_value_is_told_by_size_and_the_others_are_shown() {
     assert_eq!(values["title"], "x");
     assert!(state(&found, true, &mut Budget::new(100)).is_err(), "the checkpoint itself");
 }
+
+#[test]
+fn an_input_that_says_where_to_go_adds_tasks_in_javascript() {
+    let given = |channel: &str, it: Expected| PendingWrite {
+        value: Value::new(Tag::new("json").unwrap(), Bytes::from(it.to_string())),
+        ..write(NULL_TASK, channel, &it)
+    };
+    let writes = || {
+        let to = |node: &str| given(&format!("branch:to:{node}"), json!("__start__"));
+        let send = |node: &str| given("__pregel_tasks", json!({"node": node, "args": {"a": 1}}));
+        vec![to("ran"), to("never"), to("current"), send("left"), send("left")]
+    };
+    let skeleton = |ran: Expected, current: Expected| {
+        json!({
+            "channel_versions": {"branch:to:ran": ran, "branch:to:current": current},
+            "versions_seen": {"current": {"branch:to:current": current}}
+        })
+    };
+    for is_live in [true, false] {
+        let shown = of(&found(skeleton(json!(3), json!(4)), &[], writes()), is_live);
+        assert_eq!(shown.next, ["left", "left", "ran"]);
+        assert!(shown.tasks.iter().all(|it| it.id.is_some() && it.result.is_none()));
+        let python = of(&found(skeleton(json!("3"), json!("4")), &[], writes()), is_live);
+        assert_eq!(python.next, [""; 0]);
+    }
+}

@@ -7,8 +7,7 @@ import { expect } from "vitest";
 import { type Config, Driver } from "../equivalence/driver.js";
 import type { Graph } from "../equivalence/graphs.js";
 
-const [PULL, PUSH] = ["__pregel_pull", "__pregel_push"];
-const NULL_TASK = "00000000-0000-0000-0000-000000000000";
+const PULL = "__pregel_pull";
 
 export type Fields = Record<string, unknown>;
 
@@ -121,28 +120,16 @@ export class ShownDriver extends Driver {
     _task: Fields,
   ): Promise<void> {}
 
-  /**
-   * Without what nothing stored tells: the function of a functional graph is called `__start__` until it has run once. And without
-   * the tasks that an input by Command adds to the checkpoint before it, which LangGraph.js shows there and Python does not.
-   */
+  /** Without what nothing stored tells: the function of a functional graph is called `__start__` until it has run once. */
   async #known(expected: StateSnapshot): Promise<StateSnapshot> {
     const stored = await this.saver.getTuple(expected.config);
-    const writes = stored?.pendingWrites ?? [];
-    const gone = writes.filter(([id]) => id === NULL_TASK).map(([, channel]) => String(channel));
-    const isSent = (task: { path?: unknown[] }) =>
-      task.path?.[0] === PUSH && gone.includes("__pregel_tasks");
-    const isKnown = (task: { name: string; path?: unknown[] }) =>
-      !gone.includes(`branch:to:${task.name}`) && !isSent(task);
     const seen = Object.entries(stored?.checkpoint.versions_seen ?? {});
     const nodes = seen.filter(([node]) => !["__input__", "__interrupt__"].includes(node));
     const hasRun = nodes.some(([, versions]) => START in versions);
     const isNew = !hasRun && START in (stored?.checkpoint.channel_values ?? {});
-    const tasks = expected.tasks.filter(isKnown);
-    const names = tasks.map((task) => task.name);
-    const next = expected.next.filter((name) => names.includes(name));
-    if (!isNew) return { ...expected, tasks, next };
-    const first = tasks.map((task) => ({ ...task, name: START, path: [PULL, START] }));
-    return { ...expected, next: next.map(() => START), tasks: first as never };
+    if (!isNew) return expected;
+    const first = expected.tasks.map((task) => ({ ...task, name: START, path: [PULL, START] }));
+    return { ...expected, next: expected.next.map(() => START), tasks: first as never };
   }
 
   /** LangGraph.js takes a task for done that was given an answer and asked again; Python, and the server, do not. */

@@ -198,6 +198,18 @@ onBothKinds("nodes that say where to go next", async (driver, kind) => {
   expect(log(await driver.state(graph, config))).toContain("branch left@0");
 });
 
+onBothKinds("an input that says where to go, where nothing is left to do", async (driver, kind) => {
+  const [graph, config] = [graphs.chain(kind, driver.saver, "abcd"), driver.config()];
+  await driver.invoke(graph, { log: ["in"] }, config);
+  for (const goto of ["c", new Send("d", { log: [0] }), ["b"], "a"]) {
+    await driver.invoke(graph, new Command({ goto }), config);
+    const history = await driver.history(graph, config);
+    const ended = history.filter((it) => it.metadata?.source === "loop");
+    expect(ended.some((it) => it.next.length > 0)).toBe(true);
+    await driver.each(graph);
+  }
+});
+
 onBothKinds("a subgraph in a subgraph, interrupted in the innermost", async (driver, kind) => {
   const [graph, config] = [graphs.twoDeep(kind, driver.saver), driver.config()];
   for (const turn of [0, 1]) {
