@@ -18,36 +18,36 @@ use crate::storage::threads::thread_filter::{SHOWN, ThreadFilter, Way};
 /// and ranges are such that no other index has them, whatever the statistics say.
 const WALK: &str = "
 with recursive graphs (graph_id) as (
-    select (select min(graph_id) from threads where {indexed})
+    select (select min(graph_id) from threads where {tenant_in_index} = $1 and {indexed})
     union all
-    select (select min(t.graph_id) from threads t where {indexed} and t.graph_id > graphs.graph_id)
+    select (select min(t.graph_id) from threads t where {tenant_in_index} = $1 and {indexed} and t.graph_id > graphs.graph_id)
     from graphs where graphs.graph_id is not null
 ), pairs (graph_id, assistant_id) as (
     select graph_id, substr(graph_id, 1, 0) from (select graph_id from graphs where graph_id is not null limit $2) g
     union all
     select pairs.graph_id, (select min(t.assistant_id) from threads t
-        where {indexed} and t.graph_id = pairs.graph_id and t.assistant_id > pairs.assistant_id)
+        where {tenant_in_index} = $1 and {indexed} and t.graph_id = pairs.graph_id and t.assistant_id > pairs.assistant_id)
     from pairs where pairs.assistant_id is not null
 ), found as (
     select graph_id, assistant_id from pairs where assistant_id is not null limit $2
 )
 select graph_id, assistant_id,
     case when assistant_id = '' then (select t.created_at from threads t
-            where {indexed} and t.graph_id = found.graph_id and t.assistant_id is null
+            where {tenant_in_index} = $1 and {indexed} and t.graph_id = found.graph_id and t.assistant_id is null
             order by t.assistant_id, t.created_at limit 1)
         else (select t.created_at from threads t
-            where {indexed} and t.graph_id = found.graph_id and t.assistant_id >= found.assistant_id
+            where {tenant_in_index} = $1 and {indexed} and t.graph_id = found.graph_id and t.assistant_id >= found.assistant_id
             order by t.assistant_id, t.created_at limit 1) end,
     case when assistant_id = '' then (select t.updated_at from threads t
-            where {indexed} and t.graph_id = found.graph_id and t.assistant_id is null
+            where {tenant_in_index} = $1 and {indexed} and t.graph_id = found.graph_id and t.assistant_id is null
             order by t.assistant_id desc, t.created_at desc limit 1)
         else (select t.updated_at from threads t
-            where {indexed} and t.graph_id = found.graph_id and t.assistant_id <= found.assistant_id
+            where {tenant_in_index} = $1 and {indexed} and t.graph_id = found.graph_id and t.assistant_id <= found.assistant_id
             order by t.assistant_id desc, t.created_at desc limit 1) end
 from found";
 
-/// What the index holds, with $1.
-const INDEXED: &str = "{tenant_in_index} = $1 and graph_id is not null and {shown}";
+/// What the index holds of a tenant.
+const INDEXED: &str = "graph_id is not null and {shown}";
 
 /// $1 rows of a way in and what it takes, $2 tenant, $3 owner, $4 limit.
 const OF_SOME: &str = "
