@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::checkpoint::{PENDING_SENDS, View};
+use super::checkpoint::{PENDING_SENDS, Value, View};
 
 /// Channel of the input of a graph.
 pub const START: &str = "__start__";
@@ -33,6 +33,7 @@ impl WantedChannels {
     }
 
     /// Adds the channels that start tasks and have a name that is known. The values of the others are short, but for very odd graphs.
+    #[must_use]
     pub fn with_tasks(self) -> Self {
         match self {
             Self::All => Self::All,
@@ -48,7 +49,7 @@ impl WantedChannels {
         let Some(names) = self.names().filter(|it| it.contains(PENDING_SENDS)) else {
             return false;
         };
-        let is_left_out = |(name, value): &(String, super::checkpoint::Value)| {
+        let is_left_out = |(name, value): &(String, Value)| {
             starts_tasks(name) && !names.contains(name) && value.in_parts.is_some()
         };
         view.values.iter().any(is_left_out)
@@ -66,14 +67,11 @@ pub fn starts_tasks(channel: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::names::Tag;
 
     #[test]
     fn tasks_lack_what_starts_them_only_where_they_are_wanted() {
-        use crate::domain::checkpoints::checkpoint::{InParts, Value};
-        use crate::domain::names::Tag;
-        use bytes::Bytes;
-        let in_parts = Some(Box::new(InParts { names: Vec::new(), size_bytes: 4_000 }));
-        let left_out = Value { tag: Tag::new("json").unwrap(), data: Bytes::new(), in_parts };
+        let left_out = Value::left_out(Tag::new("json").unwrap(), 4_000);
         let view = |channel: &str| View {
             values: vec![(channel.to_owned(), left_out.clone())],
             ..View::default()

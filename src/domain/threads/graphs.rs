@@ -81,8 +81,12 @@ impl Threads {
         let page = self.list(caller, query).await?;
         let named = self.storage().list_named_graphs(caller, GRAPHS_MAX).await?;
         let mut all = Graphs::default();
-        page.threads.iter().for_each(|it| all.add_thread(it, default));
-        named.into_iter().for_each(|it| all.add(it));
+        for thread in &page.threads {
+            all.add_thread(thread, default);
+        }
+        for graph in named {
+            all.add(graph);
+        }
         Ok(all.0.into_values().collect())
     }
 }
