@@ -219,6 +219,16 @@ mod tests {
     }
 
     #[test]
+    fn a_large_file_of_control_characters_is_kept_as_bytes() {
+        for (bytes, is_text) in [(12 << 20, false), (10 << 20, true)] {
+            let content = of_bytes(Dialect::Python, "/x", vec![0; bytes]);
+            assert_eq!(matches!(content, Content::Text(_)), is_text);
+            let value = self::content(Dialect::Python, "/x", content).created();
+            assert!((value.len() as u64) < LIMITS.document_bytes_max);
+        }
+    }
+
+    #[test]
     fn bytes_are_text_where_they_are_some() {
         let of = |dialect, path, bytes: &[u8]| of_bytes(dialect, path, bytes.to_vec());
         assert_eq!(of(Dialect::Python, "/x.png", b"a"), Content::Text("a".into()));

@@ -1,5 +1,6 @@
 //! Reads and replaces fields of JSON text, exactly as they stand in it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde_json::Value;
@@ -8,9 +9,6 @@ use serde_json::value::RawValue;
 use super::exact_json;
 use super::wide_text::WideText;
 use crate::domain::error::{Error, Result};
-
-/// Room for what stands between fields, and for a name.
-const FIELD_BYTES: usize = 32;
 
 /// Some top-level fields of an object, each as it stands in the text, in the order of `fields`.
 ///
@@ -47,55 +45,40 @@ pub fn names(text: &[u8]) -> Option<Vec<WideText>> {
 pub fn replace(text: &[u8], fields: &[(&str, Option<String>)]) -> Result<String> {
     let damaged = |_| Error::Integrity("a stored value is no object".into());
     let object: Fields<'_> = serde_json::from_slice(text).map_err(damaged)?;
-    let length =
-        text.len() + fields.iter().filter_map(|it| it.1.as_ref()).map(String::len).sum::<usize>();
-    let mut written = Written::new(length + fields.len() * FIELD_BYTES);
+    let mut parts: Vec<(Cow<'_, str>, &str)> = Vec::new();
     let mut done: Vec<&str> = Vec::new();
     for (name, value) in &object.0 {
         match fields.iter().find(|it| is_named(name, it.0)) {
-            None => written.add(name.get(), value.get()),
+            None => parts.push((name.get().into(), value.get())),
             // Of several with one name the first place is kept.
             Some((field, _)) if done.contains(field) => {}
             Some((field, new)) => {
                 done.push(field);
-                if let Some(new) = new {
-                    written.add(name.get(), new);
-                }
+                parts.extend(new.as_ref().map(|new| (name.get().into(), new.as_str())));
             }
         }
     }
     for (name, new) in fields.iter().filter(|it| !done.contains(&it.0)) {
-        if let Some(new) = new {
-            written.add(&format!("\"{name}\""), new);
-        }
+        parts.extend(new.as_ref().map(|new| (format!("\"{name}\"").into(), new.as_str())));
     }
-    Ok(written.end())
+    Ok(joined(&parts))
 }
 
-/// An object that is written field by field. Values can be large: each is copied once.
-struct Written(String);
-
-impl Written {
-    fn new(length: usize) -> Self {
-        let mut text = String::with_capacity(length);
-        text.push('{');
-        Self(text)
-    }
-
-    /// Both as JSON text.
-    fn add(&mut self, name: &str, value: &str) {
-        if self.0.len() > 1 {
-            self.0.push(',');
+/// An object of these fields, in JSON text all. Values can be large: each is copied once.
+fn joined(parts: &[(Cow<'_, str>, &str)]) -> String {
+    let length: usize = parts.iter().map(|(name, value)| name.len() + value.len() + 2).sum();
+    let mut text = String::with_capacity(length + 2);
+    text.push('{');
+    for (name, value) in parts {
+        if text.len() > 1 {
+            text.push(',');
         }
-        self.0.push_str(name);
-        self.0.push(':');
-        self.0.push_str(value);
+        text.push_str(name);
+        text.push(':');
+        text.push_str(value);
     }
-
-    fn end(mut self) -> String {
-        self.0.push('}');
-        self.0
-    }
+    text.push('}');
+    text
 }
 
 /// The object with the fields of another one: those of the same names take the place of the first one's, the others come behind. Each

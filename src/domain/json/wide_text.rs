@@ -160,10 +160,12 @@ mod tests {
             r#""\ud83d\ude00""#,
             r#""\udfff\ud800""#,
             r#""\ud7ff\ue000\ufdd0\"\\\n""#,
+            r#""\u0001\u001f\u007f\b\f\r\t\ud800\udc00\udc00x""#,
         ] {
             let text = WideText::of_json("x", json.as_bytes()).unwrap();
             let again = WideText::of_json("x", text.json().as_bytes()).unwrap();
             assert_eq!(text, again, "{json}");
+            assert_eq!(text.json().len(), text.json_length(), "{json}");
         }
         assert!(WideText::of_json("x", b"1").is_err());
         assert_eq!(WideText::of_json("x", br#""\ud800a""#).unwrap().json(), r#""\ud800a""#);
