@@ -40,8 +40,7 @@ def test_one_more_is_refused_with_its_field_and_limit_and_not_stored(
     assert (answer.status, answer.code) == (STATUS[row.code], row.code), answer.body[-500:]
     problem = answer.json()
     assert problem["field"].split(".")[-1] == row.field
-    if row.tells_limit:
-        assert problem["limit"] == limit
+    assert problem["limit"] == limit
     assert world.has() == before
 
 

@@ -88,8 +88,6 @@ class Over:
     at_limit: str | None = None
     # Whether the request at the limit changes what the tenant has.
     stores: bool = True
-    # Whether the answer has the number of the limit.
-    tells_limit: bool = True
     # A request at the limit takes long.
     is_slow: bool = False
 
