@@ -208,9 +208,9 @@ impl Arriving<'_> {
         if found.contents.is_empty() {
             return Ok(true);
         }
-        let mut stored = NounWriter::comparing(None);
         let found = StoredItem { record: item.clone(), contents: found.contents };
         let Ground { storage, caller, .. } = *self.ground;
+        let mut stored = NounWriter::comparing(&caller.tenant, None);
         write_items(&mut stored, storage, caller, vec![found]).await?;
         Ok(stored.end().await? == self.digest.clone().end())
     }

@@ -7,6 +7,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::error::FileFault;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 
 /// How a file begins: for people who look into it.
@@ -77,18 +78,28 @@ fn first_check() -> [u8; CHECK_BYTES] {
     Sha256::digest(PREAMBLE.as_bytes()).into()
 }
 
-/// Writes frames.
+/// Writes frames, those of large payloads beside the async workers.
 pub struct FrameWriter<'a> {
     output: &'a mut dyn Output,
+    tenant: String,
     key: Option<SigningKey>,
     check: [u8; CHECK_BYTES],
     pub bytes: u64,
 }
 
 impl<'a> FrameWriter<'a> {
-    pub async fn begin(output: &'a mut dyn Output, key: Option<SigningKey>) -> Result<Self> {
+    pub async fn begin(
+        output: &'a mut dyn Output,
+        key: Option<SigningKey>,
+        tenant: &str,
+    ) -> Result<Self> {
         output.write(Bytes::from_static(PREAMBLE.as_bytes())).await?;
-        Ok(Self { output, key, check: first_check(), bytes: PREAMBLE.len() as u64 })
+        let tenant = tenant.to_owned();
+        Ok(Self { output, tenant, key, check: first_check(), bytes: PREAMBLE.len() as u64 })
+    }
+
+    pub fn tenant(&self) -> &str {
+        &self.tenant
     }
 
     /// The signature of everything up to here, where there is a key.
@@ -101,12 +112,18 @@ impl<'a> FrameWriter<'a> {
         if payload.len() > PAYLOAD_BYTES_MAX {
             return Err(Error::Internal("a record is larger than a frame may be".into()));
         }
-        self.check = next_check(&self.check, payload);
-        let mut frame = BytesMut::with_capacity(LENGTH_BYTES + payload.len() + CHECK_BYTES);
-        let length = u32::try_from(payload.len()).expect("it was just compared");
-        frame.extend_from_slice(&length.to_le_bytes());
-        frame.extend_from_slice(payload);
-        frame.extend_from_slice(&self.check);
+        let before = self.check;
+        let make = || {
+            let check = next_check(&before, payload);
+            let mut frame = BytesMut::with_capacity(LENGTH_BYTES + payload.len() + CHECK_BYTES);
+            let length = u32::try_from(payload.len()).expect("it was just compared");
+            frame.extend_from_slice(&length.to_le_bytes());
+            frame.extend_from_slice(payload);
+            frame.extend_from_slice(&check);
+            (check, frame)
+        };
+        let (check, frame) = cpu_pool::run_here(&self.tenant, payload.len(), make).await?;
+        self.check = check;
         self.bytes += frame.len() as u64;
         self.output.write(frame.freeze()).await
     }

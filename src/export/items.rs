@@ -26,10 +26,11 @@ pub async fn write_items(
     items: Vec<StoredItem>,
 ) -> Result<()> {
     for StoredItem { record, contents } in items {
-        let sizes = record.content_sizes();
-        for record in of_item(noun.packer(), record) {
-            noun.record(&record).await?;
-        }
+        let (sizes, size_bytes) = (record.content_sizes(), record.size_bytes());
+        let make = |packer: &mut Packer| {
+            of_item(packer, record).into_iter().map(|it| (it, None)).collect()
+        };
+        noun.records(size_bytes, make).await?;
         for content in contents.into_iter().zip(sizes) {
             put_content(noun, (storage, caller), content).await?;
         }
@@ -47,7 +48,10 @@ pub async fn put_content(
     while at < size_bytes {
         let (start, bytes) = storage.read_slice(caller, id, at).await?;
         at = start + bytes.len() as u64;
-        noun.record(&Record::Slice(SliceOf { bytes: ByteBuf::from(bytes.to_vec()) })).await?;
+        let make = |_: &mut Packer| {
+            vec![(Record::Slice(SliceOf { bytes: ByteBuf::from(bytes.to_vec()) }), None)]
+        };
+        noun.records(bytes.len(), make).await?;
     }
     Ok(())
 }

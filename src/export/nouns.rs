@@ -1,4 +1,5 @@
-//! Encodes the records of a noun and computes their digest, to write the noun to a file or to compare it with one.
+//! Encodes the records of a noun and computes their digest, to write the noun to a file or to compare it with one. Large records are encoded
+//! beside the async workers.
 
 use std::collections::HashMap;
 
@@ -15,6 +16,7 @@ use crate::domain::Result;
 use crate::domain::export::records::{
     SessionHead, SessionRecord, SessionSink, ThreadHead, ThreadRecord, ThreadSink,
 };
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::sessions::ledger::Part;
 
 /// Names the records of one noun, whatever stands before and after it in the file.
@@ -43,6 +45,7 @@ pub struct Identity {
 pub struct NounWriter<'a, 'f> {
     /// None: only the digest is wanted.
     frames: Option<&'a mut FrameWriter<'f>>,
+    tenant: String,
     packer: Packer,
     digest: NounDigest,
     /// What the head says instead of what is stored: for comparing.
@@ -55,24 +58,21 @@ pub struct NounWriter<'a, 'f> {
 
 impl<'a, 'f> NounWriter<'a, 'f> {
     pub fn into_file(frames: &'a mut FrameWriter<'f>) -> Self {
-        let (packer, digest) = (Packer::default(), NounDigest::default());
-        Self { frames: Some(frames), packer, digest, identity: None, unnumbered: None, name: None }
+        let tenant = frames.tenant().to_owned();
+        Self { frames: Some(frames), ..Self::comparing(&tenant, None) }
     }
 
     /// Tells whether a noun is what a file says; of a thread all but its identity.
-    pub fn comparing(identity: Option<Identity>) -> Self {
-        let (packer, digest) = (Packer::default(), NounDigest::default());
-        Self { frames: None, packer, digest, identity, unnumbered: None, name: None }
+    pub fn comparing(tenant: &str, identity: Option<Identity>) -> Self {
+        let (packer, digest, tenant) =
+            (Packer::default(), NounDigest::default(), tenant.to_owned());
+        Self { frames: None, tenant, packer, digest, identity, unnumbered: None, name: None }
     }
 
     /// Tells whether a session is what a file says, but for the versions of its documents and the numbers of its entries: where it replaced
     /// one, they are others.
-    pub fn comparing_session() -> Self {
-        Self { unnumbered: Some(Unnumbered::default()), ..Self::comparing(None) }
-    }
-
-    pub fn packer(&mut self) -> &mut Packer {
-        &mut self.packer
+    pub fn comparing_session(tenant: &str) -> Self {
+        Self { unnumbered: Some(Unnumbered::default()), ..Self::comparing(tenant, None) }
     }
 
     /// What came before does not count.
@@ -87,21 +87,41 @@ impl<'a, 'f> NounWriter<'a, 'f> {
         self.name = Some(name);
     }
 
+    /// A small record.
     pub async fn record(&mut self, record: &Record) -> Result<()> {
-        self.record_as(record, None).await
+        let payload = record.encode();
+        self.digest.add(&payload);
+        self.put_all(&[payload]).await
     }
 
-    /// A record that may count as another one where nouns are compared.
-    pub async fn record_as(&mut self, record: &Record, counted: Option<&Record>) -> Result<()> {
-        let payload = record.encode();
-        match counted {
-            Some(counted) => self.digest.add(&counted.encode()),
-            None => self.digest.add(&payload),
+    /// Records of so many bytes, each with the one that counts instead where nouns are compared.
+    pub async fn records(
+        &mut self,
+        size_bytes: usize,
+        make: impl FnOnce(&mut Packer) -> Vec<(Record, Option<Record>)>,
+    ) -> Result<()> {
+        let (packer, digest) = (&mut self.packer, &mut self.digest);
+        let encode = || {
+            let encoded = make(packer).into_iter().map(|(record, counted)| {
+                let payload = record.encode();
+                match counted {
+                    Some(counted) => digest.add(&counted.encode()),
+                    None => digest.add(&payload),
+                }
+                payload
+            });
+            encoded.collect::<Vec<_>>()
+        };
+        let payloads = cpu_pool::run_here(&self.tenant, size_bytes, encode).await?;
+        self.put_all(&payloads).await
+    }
+
+    async fn put_all(&mut self, payloads: &[Vec<u8>]) -> Result<()> {
+        let Some(frames) = &mut self.frames else { return Ok(()) };
+        for payload in payloads {
+            frames.put(payload).await?;
         }
-        match &mut self.frames {
-            Some(frames) => frames.put(&payload).await,
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The end of a noun that is a part of another one. Answers the noun's digest.
@@ -169,10 +189,11 @@ impl ThreadSink for NounWriter<'_, '_> {
     }
 
     async fn put(&mut self, record: ThreadRecord) -> Result<()> {
-        for record in of_thread(&mut self.packer, record) {
-            self.record(&record).await?;
-        }
-        Ok(())
+        let size_bytes = record.size_bytes();
+        let make = |packer: &mut Packer| {
+            of_thread(packer, record).into_iter().map(|it| (it, None)).collect()
+        };
+        self.records(size_bytes, make).await
     }
 }
 
@@ -187,8 +208,15 @@ impl SessionSink for NounWriter<'_, '_> {
     }
 
     async fn put_session(&mut self, record: SessionRecord) -> Result<()> {
-        let record = of_session(&mut self.packer, record);
-        let counted = self.unnumbered.as_mut().and_then(|it| it.of(&record));
-        self.record_as(&record, counted.as_ref()).await
+        let size_bytes = record.size_bytes();
+        let mut unnumbered = self.unnumbered.take();
+        let make = |packer: &mut Packer| {
+            let record = of_session(packer, record);
+            let counted = unnumbered.as_mut().and_then(|it| it.of(&record));
+            vec![(record, counted)]
+        };
+        let put = self.records(size_bytes, make).await;
+        self.unnumbered = unnumbered;
+        put
     }
 }

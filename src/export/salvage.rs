@@ -48,7 +48,7 @@ impl Writer<'_, '_, '_> {
         if self.salvage.is_none() {
             return Ok(true);
         }
-        let mut noun = NounWriter::comparing(None);
+        let mut noun = NounWriter::comparing(&self.caller.tenant, None);
         let read = self.storage.read_thread(self.caller, thread_id, &mut noun).await;
         Ok(self.whole(("thread", Some(thread_id)), read)?.is_some())
     }
@@ -57,7 +57,7 @@ impl Writer<'_, '_, '_> {
         if self.salvage.is_none() {
             return Ok(true);
         }
-        let mut noun = NounWriter::comparing(None);
+        let mut noun = NounWriter::comparing(&self.caller.tenant, None);
         let read = self.storage.read_session(self.caller, session, &mut noun).await;
         let name = name_of(session);
         Ok(self.whole(("session", Some(&name)), read)?.is_some())
@@ -82,7 +82,7 @@ impl Writer<'_, '_, '_> {
         if self.salvage.is_none() {
             return Ok(true);
         }
-        let mut noun = NounWriter::comparing(None);
+        let mut noun = NounWriter::comparing(&self.caller.tenant, None);
         let items = vec![item.clone()];
         let read = write_items(&mut noun, self.storage, self.caller, items).await;
         Ok(self.whole(("file", Some(&shown(&item.record.address))), read)?.is_some())

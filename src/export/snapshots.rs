@@ -8,6 +8,7 @@ use super::items::{of_item, put_content};
 use super::nouns::{NounDigest, NounWriter};
 use super::records::{End, Gone, ItemOf, PartOf, Record};
 use super::snapshot_heads::{of_archive, of_snapshot, parts};
+use super::values::Packer;
 use crate::domain::caller::Caller;
 use crate::domain::export::items::StoredItem;
 use crate::domain::names::{SnapshotId, ThreadId};
@@ -68,7 +69,7 @@ pub async fn write_snapshot(
         }
         let noun = match &mut frames {
             Some(frames) => NounWriter::into_file(frames),
-            None => NounWriter::comparing(None),
+            None => NounWriter::comparing(&caller.tenant, None),
         };
         match write_part(storage, caller, noun, (snapshot.no, part)).await? {
             Some(of_part) => digest.add(&of_part),
@@ -85,7 +86,7 @@ pub async fn write_snapshot(
     if let Some(archive) = &snapshot.archive {
         let noun = match &mut frames {
             Some(frames) => NounWriter::into_file(frames),
-            None => NounWriter::comparing(None),
+            None => NounWriter::comparing(&caller.tenant, None),
         };
         match write_archive(storage, caller, noun, archive).await? {
             Some(of_archive) => digest.add(&of_archive),
@@ -156,11 +157,15 @@ async fn put_items(
         for StoredItem { mut record, contents } in read.items {
             // A snapshot has what an item is, not which version.
             record.version = 1;
-            let sizes = record.content_sizes();
-            for record in of_item(noun.packer(), record) {
-                let counted = counted(&record);
-                noun.record_as(&record, counted.as_ref()).await?;
-            }
+            let (sizes, size_bytes) = (record.content_sizes(), record.size_bytes());
+            let make = |packer: &mut Packer| {
+                let with_counted = |it| {
+                    let counted = counted(&it);
+                    (it, counted)
+                };
+                of_item(packer, record).into_iter().map(with_counted).collect()
+            };
+            noun.records(size_bytes, make).await?;
             for content in contents.into_iter().zip(sizes) {
                 put_content(noun, (storage, caller), content).await?;
             }

@@ -265,12 +265,12 @@ impl<'a> Arriving<'a> {
                     fence: head.fence,
                     first_message: head.details.first_message.clone(),
                 };
-                let mut stored = NounWriter::comparing(Some(identity));
+                let mut stored = NounWriter::comparing(&caller.tenant, Some(identity));
                 let found = storage.read_thread(caller, &head.thread_id, &mut stored).await?;
                 (found, stored)
             }
             NounHead::Session(head) => {
-                let mut stored = NounWriter::comparing_session();
+                let mut stored = NounWriter::comparing_session(&caller.tenant);
                 let found = storage.read_session(caller, &head.name()?, &mut stored).await?;
                 (found, stored)
             }

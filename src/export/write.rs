@@ -100,7 +100,7 @@ async fn write(
     (now, salvage): (Micros, Salvage<'_>),
 ) -> Result<Exported> {
     caller.require_tenant_read()?;
-    let frames = FrameWriter::begin(output, key).await?;
+    let frames = FrameWriter::begin(output, key, &caller.tenant).await?;
     let (counts, waiting) = (Counts::default(), Waiting::default());
     let mut writer = Writer { storage, caller, now, frames, counts, waiting, salvage };
     writer.begin(selection).await?;

@@ -35,7 +35,11 @@ contract! {
         large_items_are_found_by_words_and_vectors_beside_the_workers
         large_items_are_indexed_beside_the_workers
         large_files_are_edited_and_read_beside_the_workers
-        large_entries_of_sessions_are_opened_beside_the_workers;
+        large_entries_of_sessions_are_opened_beside_the_workers
+        many_candidates_of_searches_are_sorted_beside_the_workers
+        packed_content_is_opened_beside_the_workers
+        values_of_exports_are_opened_and_written_beside_the_workers
+        bases_are_sealed_before_the_writer_is_taken;
     wanted_channels:
         long_values_of_channels_that_are_not_wanted_are_not_read
         histories_of_channels_that_are_not_wanted_are_not_read

@@ -2,28 +2,39 @@
 //! back to the workers is missed.
 
 use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::LocalBoxFuture;
+use futures::future::{LocalBoxFuture, join_all};
+use sqlx::{Connection, Executor, SqliteConnection};
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, Value};
 use threadkeep::domain::files::changing::UploadFile;
-use threadkeep::domain::scheduling::cpu_pool::count_long_work;
+use threadkeep::domain::scheduling::cpu_pool::{count_long_work, count_long_work_in};
 use threadkeep::domain::sessions::loading::Load;
 use threadkeep::domain::sessions::storage::FindDocuments;
 use threadkeep::domain::store::history_storage::ListVersions;
-use threadkeep::domain::store::item::SearchItems;
+use threadkeep::domain::store::item::{SearchItems, Select};
 use threadkeep::domain::store::vector::Metric;
 use threadkeep::domain::threads::retention::{PruneRequest, Rule};
+use threadkeep::storage::objects::{Objects, Packing};
+use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::{Put, Writes};
 use crate::contents::{Files, LARGE as OF_FILE};
 use crate::delta::counting;
+use crate::export_files::exported;
+use crate::faulty_store::FaultyStore;
 use crate::files::{Drive, key};
-use crate::harness::{Harness, commit, everything, masters, target, thread_id, value};
+use crate::harness::{
+    Harness, commit, config, everything, masters, pruning, target, thread_id, value,
+};
 use crate::indexing::{Letters, indexed, store_with, worker};
 use crate::item_history;
 use crate::item_vectors::{near, put_near};
 use crate::item_words::{declare, finding, walk};
+use crate::packs::{PLACED, later};
 use crate::session_calls::{Desk, name, put};
 use crate::store::{SECOND, Store, change, scope, search};
 
@@ -200,4 +211,130 @@ pub async fn large_entries_of_sessions_are_opened_beside_the_workers(h: Harness)
     check("a document", OPENED, desk.document(&session, "d")).await;
     let find = FindDocuments { kind: "kind".into(), key_prefix: Vec::new(), name: "d".into() };
     check("documents", OPENED, desk.sessions.find_documents(&desk.caller, &find)).await;
+}
+
+/// So many candidates are more than a millisecond of sorting.
+const MANY: usize = 1_100;
+/// What each counts.
+const CANDIDATE: usize = 256;
+
+pub async fn many_candidates_of_searches_are_sorted_beside_the_workers(h: Harness) {
+    let store = Store::on(&h).await;
+    declare(&store, &["n"], &["word"]).await;
+    let put = |at: usize| {
+        let (key, number) = (at.to_string(), at as f32);
+        store.try_put(put_near(&["n"], &key, r#"{"word":"tea"}"#, &[&[1.0, number]]))
+    };
+    if masters().is_none() {
+        join_all((0..MANY).map(put)).await.into_iter().for_each(|it| assert!(it.is_ok()));
+        // Above a thousand, as far as a page may begin.
+        let page = SearchItems {
+            offset: 200,
+            select: Select::Nothing,
+            ..near(&["n"], "{}", &[1.0, 0.0], Metric::Cosine)
+        };
+        check("vectors", (MANY - 75) * CANDIDATE, store.search(page)).await;
+    } else {
+        let put =
+            |at: usize| store.try_put(change(&["n"], &at.to_string(), Some(r#"{"word":"tea"}"#)));
+        join_all((0..MANY).map(put)).await.into_iter().for_each(|it| assert!(it.is_ok()));
+    }
+    // PostgreSQL's rows are read beside the workers, too.
+    let times = if h.is_sqlite() || masters().is_some() { 1 } else { 2 };
+    let page = SearchItems { limit: 1, select: Select::Nothing, ..finding(&["n"], "tea") };
+    check("words", times * MANY * CANDIDATE, store.search(page)).await;
+}
+
+pub async fn packed_content_is_opened_beside_the_workers(h: Harness) {
+    h.put(Put::new("1").sets_value("large", "1", large())).await;
+    // Packs as large as those of a server, and memory for what was read.
+    let packing = Packing { pack_bytes_min: 1, ..Packing::default() };
+    let objects = Objects::new(FaultyStore::in_memory(), "prefix".into(), packing);
+    let objects = Some(Arc::new(objects));
+    let config = StorageConfig { exclusive: false, objects, ..config(h.url()) };
+    let server = storage::open(&config).await.unwrap();
+    server.move_content(later(2)).await.unwrap();
+    assert!(h.count(PLACED).await > 0);
+    let latest = target("t", "", None);
+    let read = || long(server.get_checkpoint(&h.caller, &latest, &[]));
+    // The first time it is opened to see that it is what its name says. Then it is remembered.
+    let (first, again) = (read().await, read().await);
+    assert!(first >= again + LARGE / 2, "{first} and {again} bytes were worked on beside them");
+}
+
+pub async fn values_of_exports_are_opened_and_written_beside_the_workers(h: Harness) {
+    // Its chunks are opened, the value is put together, cut for the file, and framed.
+    let told = OPENED + 2 * LARGE;
+    h.put(Put::new("1").sets_value("large", "1", large())).await;
+    check("a value", told, exported(&h)).await;
+    // Equal bytes would be in the file already.
+    let other: String = noise().chars().rev().collect();
+    let other = value("msgpack", other.into_bytes());
+    h.write(Writes::new("1", "task").write_value(0, "other", other)).await;
+    check("a write", 2 * told, exported(&h)).await;
+    let metadata = format!(r#"{{"source":"loop","pad":"{}"}}"#, noise());
+    h.put(Put::new("2").metadata(&metadata)).await;
+    // Documents do not tell their size: four times their bytes are reckoned with.
+    check("a document", 2 * told + 5 * LARGE, exported(&h)).await;
+    let whole = 2 * told + 5 * LARGE;
+    let (desk, session) = (Desk::on(&h).await, name(&["s"]));
+    desk.append(&session, &[&document()]).await.unwrap();
+    check("an entry", whole + told, exported(&h)).await;
+    Store::on(&h).await.put(&["n"], "large", &document()).await;
+    check("an item", whole + 2 * told, exported(&h)).await;
+}
+
+pub async fn bases_are_sealed_before_the_writer_is_taken(h: Harness) {
+    let delta = |id: &str| {
+        let metadata = counting(&["delta"]).replacen('{', &format!(r#"{{"run_id":"r{id}","#), 1);
+        Put::new(id).metadata(&metadata).empties("delta", "1")
+    };
+    let write = |id: &str| Writes::new(id, "task").write_value(0, "delta", large()).op();
+    for thread in ["pruned", "runs"] {
+        let ops = vec![delta("1").op(), write("1"), delta("2").parent("1").op()];
+        h.commit(commit(thread, ops)).await.unwrap();
+    }
+    let (storage, caller) = (Arc::clone(&h.storage), h.caller.clone());
+    let prune = async move {
+        let keep = pruning(&["pruned"], Rule::KEEP_LATEST);
+        assert_eq!(storage.prune_threads(&caller, &keep).await.unwrap()[0].removed.checkpoints, 1);
+    };
+    seal_while_another_writes(&h, prune).await;
+    let (storage, caller) = (Arc::clone(&h.storage), h.caller.clone());
+    let remove = async move { storage.delete_for_runs(&caller, &["r1".into()]).await.unwrap() };
+    seal_while_another_writes(&h, remove).await;
+    for thread in ["pruned", "runs"] {
+        let found = h.found(thread, "", None, &["delta"]).await;
+        assert_eq!(
+            crate::delta::replay_view(&found.view.unwrap(), &found.chain, "delta").len(),
+            LARGE + 2
+        );
+    }
+}
+
+/// Where there is one writer, somebody else has it until all bases are sealed, and nothing is left to be sealed afterwards.
+async fn seal_while_another_writes(h: &Harness, task: impl Future<Output = ()> + Send + 'static) {
+    let sealed = OPENED + LARGE;
+    let counted = Arc::new(AtomicUsize::new(0));
+    let counting = Arc::clone(&counted);
+    let task = async move { count_long_work_in(&counting, task).await };
+    let Some(path) = h.url().strip_prefix("sqlite://") else {
+        task.await;
+        assert!(counted.load(Ordering::Relaxed) >= sealed);
+        return;
+    };
+    let mut other = SqliteConnection::connect(path).await.unwrap();
+    other.execute("begin immediate").await.unwrap();
+    let task = tokio::spawn(task);
+    let all = async {
+        while counted.load(Ordering::Relaxed) < sealed {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(8), all).await.expect("it waits for the writer first");
+    let before = counted.load(Ordering::Relaxed);
+    assert!(!task.is_finished());
+    other.execute("rollback").await.unwrap();
+    task.await.unwrap();
+    assert_eq!(counted.load(Ordering::Relaxed), before, "sealed with the writer");
 }

@@ -24,6 +24,8 @@ use crate::domain::{Error, Result};
 pub const INLINE_BYTES_MAX: usize = 256 << 10;
 /// Sealing or opening one of many small values takes as long as working on so many bytes.
 const ENTRY_BYTES: usize = 1 << 10;
+/// The same of scoring and sorting one of many candidates.
+const CANDIDATE_BYTES: usize = 1 << 8;
 
 /// One per core: more threads would take the processors from the async workers and the database.
 static PLACES: LazyLock<Arc<FairPlaces>> = LazyLock::new(|| {
@@ -43,6 +45,11 @@ tokio::task_local! {
 /// How much work so many values are that have so many bytes together.
 pub fn size_of(entries: usize, bytes: usize) -> usize {
     bytes.max(entries.saturating_mul(ENTRY_BYTES))
+}
+
+/// How much work it is to score and sort so many candidates of a search.
+pub fn size_of_sorting(candidates: usize) -> usize {
+    candidates.saturating_mul(CANDIDATE_BYTES)
 }
 
 /// Runs work on so many bytes: at once where they are few, else on a thread of the pool.
@@ -96,9 +103,14 @@ pub async fn run<T: Send + 'static>(
 /// What a task makes, and the bytes of its long work that left the async workers. Tests see by it that work has not come back to them; what the
 /// task spawns is not counted.
 pub async fn count_long_work<T>(task: impl Future<Output = T>) -> (T, usize) {
-    let counted = Arc::new(AtomicUsize::new(0));
-    let made = COUNTED.scope(Arc::clone(&counted), task).await;
+    let counted = Arc::default();
+    let made = count_long_work_in(&counted, task).await;
     (made, counted.load(Ordering::Relaxed))
+}
+
+/// As [`count_long_work`], for who looks at the count while the task runs.
+pub async fn count_long_work_in<T>(counted: &Arc<AtomicUsize>, task: impl Future<Output = T>) -> T {
+    COUNTED.scope(Arc::clone(counted), task).await
 }
 
 fn count(bytes: usize) {

@@ -122,7 +122,8 @@ impl Items {
             Some(found) => found,
             None => self.opened_candidates(caller, within, (scope, &words), now).await?,
         };
-        Ok(rank(found))
+        let size = cpu_pool::size_of_sorting(found.len());
+        cpu_pool::run_here(&caller.tenant, size, || rank(found)).await
     }
 
     /// The best that the filter leaves.

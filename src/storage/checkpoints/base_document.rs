@@ -7,6 +7,7 @@ use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::Value;
 use crate::domain::checkpoints::history::Base;
 use crate::domain::names::Tag;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::CheckpointAt;
 use crate::storage::content::documents::{open_document, seal_document};
@@ -22,6 +23,12 @@ struct Part {
     tag: String,
     #[serde(with = "serde_bytes")]
     data: Vec<u8>,
+}
+
+/// How much work it is to seal a base.
+pub fn size_of_base(base: &Base) -> usize {
+    let values = base.seed.iter().chain(base.writes.iter().map(|it| &it.1));
+    cpu_pool::size_of(base.writes.len() + 1, values.map(|it| it.data.len()).sum())
 }
 
 /// Seals everything of a base but its channel, which is a column beside it.

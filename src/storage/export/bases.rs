@@ -1,13 +1,15 @@
 //! Reads the rows of a thread beside its checkpoints for an export: delta bases, and writes as they are stored.
 
 use super::reading::Reader;
-use super::values::{COLUMNS, chunks_of, open};
+use super::values::{COLUMNS, chunks_of, open, opening_size};
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value};
 use crate::domain::checkpoints::history::Base;
 use crate::domain::export::records::{ThreadBase, ThreadWrite};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 use crate::storage::checkpoints::base_document::open_base;
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
+use crate::storage::content::documents::size_of_documents;
 use crate::storage::db::access::{Access, SqlRow};
 use crate::storage::objects::pack_prefetch::PackPrefetch;
 
@@ -34,7 +36,10 @@ impl Reader<'_> {
         for row in rows {
             let (ns, id) = (row.text(0)?, row.text(1)?);
             let at = CheckpointAt { scope_id, ns, id };
-            let base = open_base(self.secret, at, row.text(2)?.to_owned(), row.bytes(3)?)?;
+            let (channel, sealed) = (row.text(2)?.to_owned(), row.bytes(3)?);
+            // The caller holds a transaction.
+            let open = || open_base(self.secret, at, channel, sealed);
+            let base = cpu_pool::run_here_at_once(self.tenant, size_of_documents(sealed), open)?;
             let is_empty = base.channel == PENDING_SENDS && base.writes.is_empty();
             if !is_empty {
                 let (ns, checkpoint_id) = (ns.to_owned(), id.to_owned());
@@ -80,7 +85,9 @@ impl Reader<'_> {
                         open(self.secret, (scope_id, home_of(row)?), (row, WRITE_VALUE), &chunks)?;
                     Ok((row.text(2)?.to_owned(), value))
                 };
-                return rows.iter().map(write).collect();
+                let size = opening_size(&rows, WRITE_VALUE)?;
+                let opened = || rows.iter().map(write).collect();
+                return cpu_pool::run_here_at_once(self.tenant, size, opened);
             }
             prefetch.fetch_missing(self.moment.engine.objects(), self.secret).await?;
         }

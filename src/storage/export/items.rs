@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::values::{COLUMNS, SIZE, chunks_of, open};
+use super::values::{COLUMNS, SIZE, chunks_of, open, opening_size};
 use crate::content::keys::TenantSecret;
 use crate::domain::export::items::{EarlierVersion, ItemIndex, ItemRecord, ItemsRead, StoredItem};
 use crate::domain::files::contents::ContentId;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::file_head::FileHead;
 use crate::domain::store::item::{Address, Key};
 use crate::domain::store::namespace::Namespace;
@@ -93,7 +94,7 @@ impl Ground<'_> {
             let (found, chunks) = self.complete(access, rows, &prefetch).await?;
             if prefetch.is_complete() {
                 let last = found.last().map(|it| address_of(&it.row)).transpose()?;
-                return Ok(ItemsRead { items: self.items(&found, &chunks)?, last });
+                return Ok(ItemsRead { items: self.items(&found, &chunks).await?, last });
             }
             prefetch.fetch_missing(self.engine.objects(), self.secret).await?;
         }
@@ -108,7 +109,7 @@ impl Ground<'_> {
             let rows = access.rows(&text, &self.place(address)).await?;
             let (found, chunks) = self.complete(access, rows, &prefetch).await?;
             if prefetch.is_complete() {
-                return Ok(self.items(&found, &chunks)?.pop());
+                return Ok(self.items(&found, &chunks).await?.pop());
             }
             prefetch.fetch_missing(self.engine.objects(), self.secret).await?;
         }
@@ -186,15 +187,27 @@ impl Ground<'_> {
     }
 
     /// Those that live.
-    fn items(&self, found: &[Found], chunks: &HashMap<i64, Chunks>) -> Result<Vec<StoredItem>> {
-        let mut items = Vec::with_capacity(found.len());
+    async fn items(
+        &self,
+        found: &[Found],
+        chunks: &HashMap<i64, Chunks>,
+    ) -> Result<Vec<StoredItem>> {
+        let mut size = 0;
         for it in found {
-            let expires_at = it.row.optional_integer(ITEM_AT + 1)?;
-            if expires_at.is_none_or(|at| at > self.now) {
-                items.push(self.item(it, expires_at, chunks)?);
-            }
+            let rows = [std::slice::from_ref(&it.row), &it.earlier];
+            size += opening_size(rows[0], VALUE)? + opening_size(rows[1], VALUE)?;
         }
-        Ok(items)
+        let open = || {
+            let mut items = Vec::with_capacity(found.len());
+            for it in found {
+                let expires_at = it.row.optional_integer(ITEM_AT + 1)?;
+                if expires_at.is_none_or(|at| at > self.now) {
+                    items.push(self.item(it, expires_at, chunks)?);
+                }
+            }
+            Ok(items)
+        };
+        cpu_pool::run_here(self.tenant, size, open).await?
     }
 
     fn item(

@@ -1,5 +1,6 @@
 //! Reads a noun in several transactions as of one moment: its row tells whether it changed meanwhile.
 
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, SqlRow, SqlValue};
 
@@ -87,6 +88,19 @@ impl<'a> Moment<'a> {
             return Ok(());
         }
         access.end().await
+    }
+
+    /// Runs work on so many bytes beside the async workers. It waits for a place unless it holds a transaction.
+    pub async fn work<T>(
+        &mut self,
+        tenant: &str,
+        bytes: usize,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if self.held.is_some() {
+            return cpu_pool::run_here_at_once(tenant, bytes, work);
+        }
+        cpu_pool::run_here(tenant, bytes, work).await?
     }
 
     pub async fn end(&mut self) -> Result<()> {

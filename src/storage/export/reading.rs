@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::bases::{WRITE_KEY, WRITE_VALUE, home_of, write_of};
 use super::moment::{ATTEMPTS, Moment, Stop};
-use super::values::{COLUMNS, SIZE, chunks_of, open};
+use super::values::{COLUMNS, SIZE, chunks_of, open, opening_size};
 use crate::content::keys::TenantSecret;
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value};
 use crate::domain::export::records::{
@@ -16,7 +16,7 @@ use crate::domain::{Error, Result};
 use crate::storage::checkpoints::channel_map::Entry;
 use crate::storage::checkpoints::prepare::channels_of;
 use crate::storage::content::associated_data::{CheckpointAt, ValueRow};
-use crate::storage::content::documents::open_documents;
+use crate::storage::content::documents::{open_documents, size_of_documents};
 use crate::storage::db::access::{Accessible, Source, SqlRow, SqlValue, page, rows_named};
 use crate::storage::maintenance::doctor::read_map;
 use crate::storage::objects::pack_prefetch::PackPrefetch;
@@ -200,9 +200,15 @@ impl Reader<'_> {
         for row in &rows {
             let (ns, id) = (row.text(0)?, row.text(1)?);
             let at = CheckpointAt { scope_id: self.scope_id()?, ns, id };
-            let (skeleton, metadata) = open_documents(self.secret, at, row.bytes(3)?)?;
-            let (channels, map) = (channels_of(&skeleton)?, read_map(row, MAP)?);
-            let channels: Vec<(String, String)> = channels.collect();
+            let (secret, sealed) = (self.secret, row.bytes(3)?);
+            let open = || {
+                let (skeleton, metadata) = open_documents(secret, at, sealed)?;
+                let channels: Vec<(String, String)> = channels_of(&skeleton)?.collect();
+                Ok((skeleton, metadata, channels))
+            };
+            let size = size_of_documents(sealed);
+            let (skeleton, metadata, channels) = self.moment.work(self.tenant, size, open).await?;
+            let map = read_map(row, MAP)?;
             if channels.len() != map.len() {
                 let detail = "a map does not list the versions of the skeleton";
                 return Err(Error::Integrity(detail.into()).into());
@@ -274,14 +280,16 @@ impl Reader<'_> {
             let chunks = chunks_of(&mut *access, of, scope_id, (&rows, 1), &prefetch).await?;
             self.moment.close(access).await?;
             if prefetch.is_complete() {
+                let secret = self.secret;
                 let value = |row: &SqlRow| {
                     let no = u32::try_from(row.integer(0)?).unwrap_or(0);
                     let key = versions.get(&no).copied().unwrap_or(0);
                     let aad = (scope_id, ValueRow::Version(key));
-                    Ok((no, open(self.secret, aad, (row, 1), &chunks)?))
+                    Ok((no, open(secret, aad, (row, 1), &chunks)?))
                 };
-                let loaded: Result<HashMap<u32, Value>> = rows.iter().map(value).collect();
-                return Ok(loaded?);
+                let size = opening_size(&rows, 1)?;
+                let loaded = || rows.iter().map(value).collect::<Result<HashMap<u32, Value>>>();
+                return Ok(self.moment.work(self.tenant, size, loaded).await?);
             }
             prefetch.fetch_missing(self.moment.engine.objects(), self.secret).await?;
         }
@@ -310,14 +318,23 @@ impl Reader<'_> {
             };
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0[..4].to_vec();
-            for row in &rows {
-                let (ns, id) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
-                if row.text(5)? == PENDING_SENDS && self.senders.contains(&(ns, id)) {
-                    continue;
+            let (secret, scope_id, senders) = (self.secret, self.scope_id()?, &self.senders);
+            let opened = || {
+                let mut writes = Vec::with_capacity(rows.len());
+                for row in &rows {
+                    let (ns, id) = (row.text(0)?.to_owned(), row.text(1)?.to_owned());
+                    if row.text(5)? == PENDING_SENDS && senders.contains(&(ns, id)) {
+                        continue;
+                    }
+                    let aad = (scope_id, home_of(row)?);
+                    let value = open(secret, aad, (row, WRITE_VALUE), &chunks)?;
+                    writes.push(write_of(row, value)?);
                 }
-                let aad = (self.scope_id()?, home_of(row)?);
-                let value = open(self.secret, aad, (row, WRITE_VALUE), &chunks)?;
-                sink.put(ThreadRecord::Write(write_of(row, value)?)).await?;
+                Ok(writes)
+            };
+            let size = opening_size(&rows, WRITE_VALUE)?;
+            for write in self.moment.work(self.tenant, size, opened).await? {
+                sink.put(ThreadRecord::Write(write)).await?;
             }
         }
     }

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::moment::{ATTEMPTS, Moment, Stop};
-use super::values::{COLUMNS, SIZE, chunks_of, open};
+use super::values::{COLUMNS, SIZE, chunks_of, open, opening_size};
 use crate::content::keys::TenantSecret;
 use crate::domain::export::records::{
     SessionEntry, SessionHead, SessionLog, SessionRecord, SessionSink,
@@ -191,17 +191,22 @@ impl Reader<'_> {
             };
             let Some(last) = rows.last() else { return Ok(()) };
             after = last.0[..3].to_vec();
-            for row in &rows {
+            let secret = self.secret;
+            let entry = |row: &SqlRow| {
                 let aad = (scope_id, ValueRow::Entry(row.integer(3)?));
-                let value = open(self.secret, aad, (row, ENTRY_VALUE), &chunks)?;
-                let entry = SessionEntry {
+                let value = open(secret, aad, (row, ENTRY_VALUE), &chunks)?;
+                Ok(SessionEntry {
                     log_no: row.integer(0)?,
                     era: row.integer(1)?,
                     seq: row.integer(2)?,
                     id: row.optional_bytes(4)?.map(Bytes::copy_from_slice),
                     at: row.integer(5)?,
                     text: value.data,
-                };
+                })
+            };
+            let size = opening_size(&rows, ENTRY_VALUE)?;
+            let opened = || rows.iter().map(entry).collect::<Result<Vec<_>>>();
+            for entry in self.moment.work(self.tenant, size, opened).await? {
                 sink.put_session(SessionRecord::Entry(entry)).await?;
             }
         }

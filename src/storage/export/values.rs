@@ -6,6 +6,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::parts::{Name, Part};
 use crate::domain::Result;
 use crate::domain::checkpoints::checkpoint::Value;
+use crate::domain::scheduling::cpu_pool;
 use crate::storage::content::associated_data::ValueRow;
 use crate::storage::content::opening::{Chunks, StoredValue, open_value, parts_of};
 use crate::storage::db::access::{Access, SqlRow, SqlValue, rows_named};
@@ -57,6 +58,18 @@ async fn named(
 ) -> Result<Vec<SqlRow>> {
     let names: Vec<SqlValue> = names.iter().map(|it| SqlValue::from(&it[..])).collect();
     rows_named(access, CHUNKS, scope, &names).await
+}
+
+/// How much work the values of some rows are; `at` as in [`chunks_of`].
+///
+/// # Errors
+/// `Integrity` for a row without a size.
+pub fn opening_size(rows: &[SqlRow], at: usize) -> Result<usize> {
+    let mut bytes = 0_usize;
+    for row in rows {
+        bytes = bytes.saturating_add(usize::try_from(row.integer(at + 1)?).unwrap_or(0));
+    }
+    Ok(cpu_pool::size_of(rows.len(), bytes))
 }
 
 /// The value of a row.

@@ -115,7 +115,7 @@ async fn unreadable(
         secret => secret?,
     };
     for batch in places.chunks(FETCHED_TOGETHER) {
-        match objects.fetch(&secret, batch.iter().copied()).await {
+        match objects.fetch((&pack.scope.tenant, &secret), batch.iter().copied()).await {
             Err(Error::Integrity(detail)) => return Ok(Some(detail)),
             other => drop(other?),
         }

@@ -12,6 +12,7 @@ use super::{Objects, packs};
 use crate::content::encrypted::scope_of;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::{Error, Result};
 use crate::storage::content::opening::open_chunk;
 
@@ -30,13 +31,13 @@ struct Span {
 }
 
 impl Objects {
-    /// Bodies of packed chunks, verified, in any order.
+    /// Bodies of packed chunks of a tenant, verified beside the async workers, in any order.
     ///
     /// # Errors
     /// `Integrity` when one is missing or damaged, `Unavailable` when the store does not answer.
     pub async fn fetch(
         &self,
-        secret: &TenantSecret,
+        of: (&str, &TenantSecret),
         wanted: impl IntoIterator<Item = (PackLocation, Name)>,
     ) -> Result<Vec<(PackLocation, Bytes)>> {
         let mut fetched = Vec::new();
@@ -47,13 +48,13 @@ impl Objects {
                 None => drop(open.insert(place, name)),
             }
         }
-        for (place, body) in self.read_shared(secret, &open).await {
+        for (place, body) in self.read_shared(of, &open).await? {
             open.remove(&place);
             self.kept.insert(place, body.clone());
             fetched.push((place, body));
         }
         let spans = spans(open);
-        let read = try_join_all(spans.iter().map(|span| self.read_span(secret, span))).await?;
+        let read = try_join_all(spans.into_iter().map(|span| self.read_span(of, span))).await?;
         let read: Vec<(PackLocation, Bytes)> = read.into_iter().flatten().collect();
         self.share_later(&read);
         for (place, body) in read {
@@ -66,19 +67,24 @@ impl Objects {
     /// What other servers have read lately, held against its names like what the store says. What does not fit is not taken.
     async fn read_shared(
         &self,
-        secret: &TenantSecret,
+        (tenant, secret): (&str, &TenantSecret),
         wanted: &BTreeMap<PackLocation, Name>,
-    ) -> Vec<(PackLocation, Bytes)> {
-        let Some(shared) = &self.shared else { return Vec::new() };
+    ) -> Result<Vec<(PackLocation, Bytes)>> {
+        let Some(shared) = &self.shared else { return Ok(Vec::new()) };
         let names: Vec<Vec<u8>> = wanted.keys().map(PackLocation::body).collect();
         // A box: the compiler gives up on futures within futures at some depth.
         let asked: BoxFuture<'_, Vec<Option<Bytes>>> = Box::pin(shared.get(&names));
         let found = asked.await.into_iter().zip(wanted);
-        let sound = found.filter_map(|(body, (place, name))| {
-            let body = body?;
-            verify(secret, *name, &body).is_ok().then_some((*place, body))
-        });
-        sound.collect()
+        let found = found.filter_map(|(body, (place, name))| Some((*place, *name, body?)));
+        let found: Vec<(PackLocation, Name, Bytes)> = found.collect();
+        let size = size_of(found.len(), found.iter().map(|it| it.2.len()).sum());
+        let secret = secret.clone();
+        let sound = move || {
+            let sound =
+                found.into_iter().filter(|(_, name, body)| verify(&secret, *name, body).is_ok());
+            sound.map(|(place, _, body)| (place, body)).collect()
+        };
+        cpu_pool::run_sized(tenant, size, sound).await
     }
 
     /// Lets other servers have it. In the background: no answer waits for that.
@@ -97,20 +103,24 @@ impl Objects {
 
     async fn read_span(
         &self,
-        secret: &TenantSecret,
-        span: &Span,
+        (tenant, secret): (&str, &TenantSecret),
+        span: Span,
     ) -> Result<Vec<(PackLocation, Bytes)>> {
         let bytes = self.read(&span.pack, span.start, span.end).await?;
         metrics::counter!("threadkeep_pack_bytes_read_total").increment(bytes.len() as u64);
-        let bodies = span.chunks.iter().map(|(place, name)| {
-            let start = (place.start - span.start) as usize;
-            let body = &bytes[start..start + place.length as usize];
-            verify(secret, *name, body)
-                .map_err(|detail| damaged(&span.pack, &format!("is damaged: {detail}")))?;
-            // Copied, so that one kept body does not keep the whole span.
-            Ok((*place, Bytes::copy_from_slice(body)))
-        });
-        bodies.collect()
+        let (size, secret) = (size_of(span.chunks.len(), bytes.len()), secret.clone());
+        let open = move || {
+            let bodies = span.chunks.iter().map(|(place, name)| {
+                let start = (place.start - span.start) as usize;
+                let body = &bytes[start..start + place.length as usize];
+                verify(&secret, *name, body)
+                    .map_err(|detail| damaged(&span.pack, &format!("is damaged: {detail}")))?;
+                // Copied, so that one kept body does not keep the whole span.
+                Ok((*place, Bytes::copy_from_slice(body)))
+            });
+            bodies.collect()
+        };
+        cpu_pool::run_sized(tenant, size, open).await?
     }
 }
 

@@ -144,7 +144,7 @@ pub async fn stage_packed(
     for batch in places.chunks(STAGED_TOGETHER) {
         let objects = objects.ok_or_else(fetch::no_store)?;
         let names: HashMap<PackLocation, Name> = batch.iter().copied().collect();
-        let fetched = objects.fetch(&secret, batch.iter().copied()).await?;
+        let fetched = objects.fetch((&from.tenant, &secret), batch.iter().copied()).await?;
         let moved = fetched.into_iter().map(|(place, body)| {
             let name = names[&place];
             Ok((name, moved_chunk(&secret, (from.id, to.id), &name, body)?))

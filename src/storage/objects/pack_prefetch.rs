@@ -29,6 +29,8 @@ pub struct PackPrefetch {
 struct Inner {
     fetched: HashMap<PackLocation, Bytes>,
     missing: BTreeMap<PackLocation, Name>,
+    /// Whose content is missing.
+    tenant: String,
     rounds: u32,
 }
 
@@ -54,6 +56,7 @@ impl PackPrefetch {
                 Some(body) => found.push((name, body.clone())),
                 None => {
                     inner.missing.insert(place, name);
+                    tenant.clone_into(&mut inner.tenant);
                     chunks.lacks_content();
                 }
             }
@@ -85,15 +88,15 @@ impl PackPrefetch {
         secret: &TenantSecret,
     ) -> Result<()> {
         let objects = objects.ok_or_else(no_store)?;
-        let (missing, rounds) = {
+        let (missing, tenant, rounds) = {
             let mut inner = self.inner();
             inner.rounds += 1;
-            (std::mem::take(&mut inner.missing), inner.rounds)
+            (std::mem::take(&mut inner.missing), inner.tenant.clone(), inner.rounds)
         };
         if rounds > ROUNDS_MAX {
             return Err(busy("the content was moved again and again while it was read"));
         }
-        let fetched = objects.fetch(secret, missing).await?;
+        let fetched = objects.fetch((&tenant, secret), missing).await?;
         self.inner().fetched.extend(fetched);
         Ok(())
     }

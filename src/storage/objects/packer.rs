@@ -220,7 +220,8 @@ impl<'a> Packer<'a> {
         places.sort_unstable();
         let mut draft = Draft::default();
         for batch in batches(&places) {
-            let fetched = self.objects.fetch(&secret, batch.iter().copied()).await?;
+            let fetched =
+                self.objects.fetch((&scope.tenant, &secret), batch.iter().copied()).await?;
             let bodies: HashMap<_, _> = fetched.into_iter().collect();
             for (place, name) in batch {
                 draft.add(*name, &bodies[place]);
@@ -263,9 +264,9 @@ pub async fn encrypt(
         own.sort_unstable();
         let mut draft = Draft::default();
         for batch in batches(&own) {
-            let bodies = match objects.fetch(plain, batch.iter().copied()).await {
+            let bodies = match objects.fetch((&scope.tenant, plain), batch.iter().copied()).await {
                 Err(Error::Integrity(_)) => {
-                    objects.fetch(secret, batch.iter().copied()).await?;
+                    objects.fetch((&scope.tenant, secret), batch.iter().copied()).await?;
                     continue;
                 }
                 bodies => bodies?.into_iter().collect::<HashMap<_, _>>(),

@@ -1,4 +1,5 @@
-//! Makes delta bases: what a checkpoint keeps of ancestors that are about to be removed.
+//! Makes delta bases: what a checkpoint keeps of ancestors that are about to be removed. Opening and sealing them takes long, so it is done
+//! with a reader, before the writer begins.
 
 use serde_json::json;
 use sqlx::Row;
@@ -8,8 +9,9 @@ use super::history::{Ground, Want, fill};
 use super::views::{CheckpointKeys, read_bases, read_writes};
 use crate::domain::checkpoints::checkpoint::PENDING_SENDS;
 use crate::domain::checkpoints::history::{Base, Chain};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
-use crate::storage::checkpoints::base_document::seal_base;
+use crate::storage::checkpoints::base_document::{seal_base, size_of_base};
 use crate::storage::checkpoints::channel_map;
 use crate::storage::checkpoints::opened_bytes::{OpenedBytes, base_error};
 use crate::storage::content::associated_data::CheckpointAt;
@@ -17,6 +19,33 @@ use crate::storage::content::documents::open_documents;
 use crate::storage::maintenance::sqlite::garbage::values_of_thread;
 use crate::storage::sqlite::rows::RowSet;
 use crate::storage::threads::retention::{Orphan, Stored, parents_of};
+
+/// What changes with all that a plan of removal reads of a thread: commits and writes move its time, removals the epoch of its scope. So what
+/// was read of it before a transaction holds in the transaction.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::storage) struct ThreadState {
+    thread_key: i64,
+    scope_id: i64,
+    updated_at: i64,
+    epoch: i64,
+}
+
+pub(in crate::storage) async fn read_state(
+    connection: &mut SqliteConnection,
+    ground: Ground<'_>,
+) -> Result<ThreadState> {
+    let (thread_key, scope_id) = (ground.thread_key, ground.scope_id);
+    let row = sqlx::query(
+        "select t.updated_at, s.epoch from threads t
+         join scopes s on s.tenant = t.tenant and s.scope_id = t.scope_id
+         where t.tenant = $1 and t.thread_key = $2",
+    )
+    .bind(ground.tenant.name)
+    .bind(thread_key)
+    .fetch_one(connection)
+    .await?;
+    Ok(ThreadState { thread_key, scope_id, updated_at: row.try_get(0)?, epoch: row.try_get(1)? })
+}
 
 /// Documents to be inserted: rows of (ns, checkpoint id, channel, start, length).
 pub(in crate::storage) async fn make_bases(
@@ -29,7 +58,9 @@ pub(in crate::storage) async fn make_bases(
         let bases = bases_of(connection, ground, orphan).await;
         for base in bases.map_err(base_error)? {
             let at = CheckpointAt { scope_id: ground.scope_id, ns: &orphan.ns, id: &orphan.id };
-            let document = rows.bytes(&seal_base(ground.tenant.secret, at, &base)?);
+            let seal = || seal_base(ground.tenant.secret, at, &base);
+            let sealed = cpu_pool::run_here_at_once(ground.tenant.name, size_of_base(&base), seal)?;
+            let document = rows.bytes(&sealed);
             rows.push(json!([orphan.ns, orphan.id, base.channel, document.0, document.1]));
         }
     }

@@ -1,11 +1,12 @@
-//! Deletes the checkpoints of runs: one transaction per thread.
+//! Deletes the checkpoints of runs: one transaction per thread. What it writes is made before the transaction, without the writer.
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Row};
 
-use super::bases::{make_bases, read_stored, recount};
+use super::bases::{ThreadState, make_bases, read_state, read_stored, recount};
 use super::history::Ground;
 use super::views::Tenant;
 use crate::content::keys::TenantSecret;
@@ -21,6 +22,9 @@ use crate::storage::sqlite::rows::{RowSet, ids_json, prefixes_json};
 use crate::storage::threads::retention;
 use crate::storage::threads::sqlite::thread_row::read_thread_row;
 use crate::storage::threads::thread_filter::{OwnedThread, SHOWN, ThreadFilter, Way};
+
+/// After so many attempts what goes is prepared with the writer: the thread changes all the time.
+const ATTEMPTS_MAX: u32 = 3;
 
 /// $1 tenant, $2 run ids; the ways in follow.
 const OF_RUNS: &str = "
@@ -84,82 +88,160 @@ impl SqliteStorage {
         runs: &str,
     ) -> Result<()> {
         let prefetch = PackPrefetch::default();
+        let mut attempts = 0;
+        let asked = Asked { caller, secret, thread_id, runs };
         loop {
-            let removed =
-                self.try_remove_runs_of(caller, secret, (thread_id, runs), &prefetch).await;
+            let going = self.prepare_removal(&asked, &prefetch).await;
             if prefetch.is_complete() {
-                return removed;
+                let Some(going) = going? else { return Ok(()) };
+                let is_last_attempt = attempts == ATTEMPTS_MAX;
+                let removed = self.try_remove(&asked, (going, is_last_attempt), &prefetch).await;
+                if prefetch.is_complete() {
+                    if removed? {
+                        return Ok(());
+                    }
+                    attempts += 1;
+                    continue;
+                }
             }
             prefetch.fetch_missing(self.objects.as_deref(), secret).await?;
         }
     }
 
-    async fn try_remove_runs_of(
+    /// What goes of a thread, from one snapshot and without the writer. None: nothing does.
+    async fn prepare_removal(
         &self,
-        caller: &Caller,
-        secret: &TenantSecret,
-        (thread_id, runs): (&str, &str),
+        asked: &Asked<'_>,
         prefetch: &PackPrefetch,
-    ) -> Result<()> {
-        let tenant = Tenant::new(&caller.tenant, secret, prefetch);
-        let thread = OwnedThread::by(caller, thread_id, Action::Write);
-        let mut write = self.connections.begin_write_for(&caller.tenant).await?;
-        let Some(row) = read_thread_row(&mut write, thread).await? else {
-            return write.rollback().await;
+    ) -> Result<Option<Going>> {
+        let mut read = self.connections.begin_read_for(&asked.caller.tenant).await?;
+        let going = match asked.find(&mut read, prefetch).await? {
+            Some(ground) => going(&mut read, ground, asked.runs).await?,
+            None => None,
         };
-        if let Err(error) = row.check(None, None).and_then(|()| row.check_mac(thread_id, secret)) {
+        read.end().await?;
+        Ok(going)
+    }
+
+    /// One transaction. False: the thread changed since what goes was prepared.
+    async fn try_remove(
+        &self,
+        asked: &Asked<'_>,
+        (prepared, is_last_attempt): (Going, bool),
+        prefetch: &PackPrefetch,
+    ) -> Result<bool> {
+        let tenant = asked.caller.tenant.as_str();
+        let mut write = self.connections.begin_write_for(tenant).await?;
+        let found = match asked.find(&mut write, prefetch).await {
+            Ok(found) => found,
+            Err(error) => {
+                write.rollback().await?;
+                return Err(error);
+            }
+        };
+        let Some(ground) = found else {
             write.rollback().await?;
-            return Err(error);
+            return Ok(true);
+        };
+        let mut prepared = Some(prepared);
+        if prepared.as_ref().map(|it| &it.state) != Some(&read_state(&mut write, ground).await?) {
+            if !is_last_attempt {
+                write.rollback().await?;
+                return Ok(false);
+            }
+            prepared = going(&mut write, ground, asked.runs).await?;
         }
-        let of_runs = sqlx::query(
-            "select ns, checkpoint_id from checkpoints
-             where tenant = $1 and thread_key = $2 and run_id in (select value from json_each($3))",
-        )
-        .bind(tenant.name)
-        .bind(row.thread_key)
-        .bind(runs)
-        .fetch_all(&mut *write)
-        .await?;
-        let mut removed = BTreeSet::new();
-        for found in of_runs {
-            let ns: String = found.try_get(0)?;
-            removed.insert((ns, found.try_get::<String, _>(1)?));
-        }
-        if removed.is_empty() {
-            return write.rollback().await;
-        }
-        let ground = Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id };
-        let stored = read_stored(&mut write, ground).await?;
-        let plan = retention::without(&stored, &removed, &|name| channel_key(secret, name));
-        let bases = make_bases(&mut write, ground, &plan.orphans).await?;
+        let Some(Going { removed, orphans, bases, .. }) = prepared else {
+            write.rollback().await?;
+            return Ok(true);
+        };
         if let Err(lacks) = prefetch.require() {
             write.rollback().await?;
             return Err(lacks);
         }
-        let orphans: RowSet = plan.orphans.iter().map(|it| json!([it.ns, it.id])).collect();
-        let removed: RowSet = removed.iter().map(|(ns, id)| json!([ns, id])).collect();
+        let (thread_key, scope_id) = (ground.thread_key, ground.scope_id);
         let garbage_key = random_id();
         sqlx::query(REMOVE)
-            .bind(tenant.name)
-            .bind(row.thread_key)
+            .bind(tenant)
+            .bind(thread_key)
             .bind(removed.json())
             .bind(orphans.json())
             .bind(bases.json())
             .bind(bases.blob)
             .bind(garbage_key)
-            .bind(row.scope_id)
+            .bind(scope_id)
             .execute(&mut *write)
             .await?;
-        recount(&mut write, tenant.name, thread_id, (row.thread_key, row.scope_id)).await?;
+        recount(&mut write, tenant, asked.thread_id, (thread_key, scope_id)).await?;
         write.commit().await?;
-        let garbage = Garbage {
-            tenant: caller.tenant.clone(),
-            thread_key: garbage_key,
-            scope_id: row.scope_id,
-        };
+        let garbage = Garbage { tenant: tenant.to_owned(), thread_key: garbage_key, scope_id };
         self.collect(&garbage).await?;
-        Ok(())
+        Ok(true)
     }
+}
+
+/// Runs of a thread that are to be removed.
+struct Asked<'a> {
+    caller: &'a Caller,
+    secret: &'a TenantSecret,
+    thread_id: &'a str,
+    runs: &'a str,
+}
+
+/// What goes of a thread, with the bases of what stays.
+struct Going {
+    state: ThreadState,
+    removed: RowSet,
+    orphans: RowSet,
+    bases: RowSet,
+}
+
+impl<'a> Asked<'a> {
+    /// The thread, where it may be written. None: there is none.
+    async fn find(
+        &self,
+        connection: &mut SqliteConnection,
+        prefetch: &'a PackPrefetch,
+    ) -> Result<Option<Ground<'a>>> {
+        let thread = OwnedThread::by(self.caller, self.thread_id, Action::Write);
+        let Some(row) = read_thread_row(connection, thread).await? else { return Ok(None) };
+        row.check(None, None)?;
+        row.check_mac(self.thread_id, self.secret)?;
+        let tenant = Tenant::new(&self.caller.tenant, self.secret, prefetch);
+        Ok(Some(Ground { tenant, thread_key: row.thread_key, scope_id: row.scope_id }))
+    }
+}
+
+async fn going(
+    connection: &mut SqliteConnection,
+    ground: Ground<'_>,
+    runs: &str,
+) -> Result<Option<Going>> {
+    let of_runs = sqlx::query(
+        "select ns, checkpoint_id from checkpoints
+         where tenant = $1 and thread_key = $2 and run_id in (select value from json_each($3))",
+    )
+    .bind(ground.tenant.name)
+    .bind(ground.thread_key)
+    .bind(runs)
+    .fetch_all(&mut *connection)
+    .await?;
+    let mut removed = BTreeSet::new();
+    for found in of_runs {
+        let ns: String = found.try_get(0)?;
+        removed.insert((ns, found.try_get::<String, _>(1)?));
+    }
+    if removed.is_empty() {
+        return Ok(None);
+    }
+    let state = read_state(connection, ground).await?;
+    let stored = read_stored(connection, ground).await?;
+    let secret = ground.tenant.secret;
+    let plan = retention::without(&stored, &removed, &|name| channel_key(secret, name));
+    let bases = make_bases(connection, ground, &plan.orphans).await?;
+    let orphans: RowSet = plan.orphans.iter().map(|it| json!([it.ns, it.id])).collect();
+    let removed: RowSet = removed.iter().map(|(ns, id)| json!([ns, id])).collect();
+    Ok(Some(Going { state, removed, orphans, bases }))
 }
 
 /// The garbage row names no rows of a thread, only the scope whose values may be nobody's now.

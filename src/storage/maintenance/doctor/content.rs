@@ -201,13 +201,13 @@ impl Chunks {
     pub async fn fetch(
         &mut self,
         objects: Option<&Objects>,
-        secret: &TenantSecret,
+        (tenant, secret): (&str, &TenantSecret),
         scope_id: i64,
     ) -> Result<()> {
         let Some(objects) = objects.filter(|_| !self.placed.is_empty()) else { return Ok(()) };
         let placed = std::mem::take(&mut self.placed);
         let wanted = placed.iter().map(|(name, place)| (*place, *name)).collect();
-        let bodies = fetch_sound(objects, secret, wanted).await?;
+        let bodies = fetch_sound(objects, (tenant, secret), wanted).await?;
         for (name, place) in placed {
             let body = bodies.get(&place);
             let chunk = body.and_then(|body| open_leaf(secret, scope_id, &name, body));

@@ -86,7 +86,7 @@ impl TenantScan<'_> {
         access.end().await?;
         for ((value, mut chunks), row) in found.into_iter().zip(&rows) {
             let scope_id = scope_of(row, values);
-            chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
+            chunks.fetch(self.engine.objects(), (&self.tenant, &self.secret), scope_id).await?;
             let bytes = value.stored_bytes() + size(row.bytes(1)?.len());
             let verdict = value.examine(&self.secret, &chunks);
             let is_read = !matches!(verdict, Verdict::Moved);

@@ -128,7 +128,7 @@ impl TenantScan<'_> {
         let first = packed.chunks.partition_point(|(place, _)| place.pack < *id);
         let end = packed.chunks.partition_point(|(place, _)| place.pack <= *id);
         for chunks in packed.chunks[first..end].chunks(FETCHED_TOGETHER) {
-            let sound = fetch_sound(objects, &self.secret, chunks.to_vec()).await?;
+            let sound = fetch_sound(objects, (&self.tenant, &self.secret), chunks.to_vec()).await?;
             for (place, _) in chunks {
                 let bytes = u64::from(place.length);
                 report.add(State::Checked, Noun::Chunks, 1, bytes);
@@ -203,14 +203,14 @@ impl TenantScan<'_> {
 /// `Unavailable` of the store.
 pub async fn fetch_sound(
     objects: &Objects,
-    secret: &TenantSecret,
+    of: (&str, &TenantSecret),
     wanted: Vec<(PackLocation, Name)>,
 ) -> Result<BTreeMap<PackLocation, Bytes>> {
     let mut sound = BTreeMap::new();
     let mut open = vec![wanted];
     let mut looked_for = false;
     while let Some(mut part) = open.pop() {
-        match objects.fetch(secret, part.iter().copied()).await {
+        match objects.fetch(of, part.iter().copied()).await {
             Ok(bodies) => sound.extend(bodies),
             Err(Error::Integrity(_)) if !looked_for => {
                 looked_for = true;

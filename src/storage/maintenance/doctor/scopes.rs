@@ -177,7 +177,7 @@ impl TenantScan<'_> {
         let values = values.collect::<Result<Vec<_>>>()?;
         let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
         access.end().await?;
-        chunks.fetch(self.engine.objects(), &self.secret, scope_id).await?;
+        chunks.fetch(self.engine.objects(), (&self.tenant, &self.secret), scope_id).await?;
         let mut bad = Vec::new();
         for (row, value) in rows.iter().zip(&values) {
             let no = row.integer(0)?;

@@ -260,7 +260,7 @@ impl TenantScan<'_> {
         let scope = [self.name(), thread.scope_id.into()];
         let mut chunks = Chunks::load(access.as_mut(), &self.secret, &scope, &values).await?;
         access.end().await?;
-        chunks.fetch(self.engine.objects(), &self.secret, thread.scope_id).await?;
+        chunks.fetch(self.engine.objects(), (&self.tenant, &self.secret), thread.scope_id).await?;
         for (row, value) in rows.iter().zip(&values) {
             let bytes = value.stored_bytes();
             let verdict = value.examine(&self.secret, &chunks);

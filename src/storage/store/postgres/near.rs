@@ -5,9 +5,11 @@
 //!
 //! Every number in the text of a statement is one of ours. Names of models have no quotes.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use moka::sync::Cache;
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Executor, Row};
 
 use super::search_sql::{Bound, COLUMNS, Statement};
@@ -207,8 +209,12 @@ impl PostgresStorage {
         let found = found?;
         let total = found.first().map_or(0, |row| row.get::<i64, _>("total"));
         let metric = search.near.metric;
-        let hits = found.iter().filter(|row| row.get::<Option<i64>, _>("version").is_some());
-        Ok((total, hits.map(|row| candidate(row, metric)).collect()))
+        let size = cpu_pool::size_of_sorting(found.len());
+        let hits = move || {
+            let hits = found.iter().filter(|row| row.get::<Option<i64>, _>("version").is_some());
+            hits.map(|row| candidate(row, metric)).collect()
+        };
+        Ok((total, cpu_pool::run_here(search.tenant, size, hits).await?))
     }
 
     /// The nearest that the index finds, at most so many items; fewer when it gives up.
@@ -216,16 +222,10 @@ impl PostgresStorage {
         let mut limit = rows * 2;
         loop {
             let found = self.neighbours(search, limit).await?;
-            let asked = limit;
-            let few = found.len() < asked;
-            let mut best: Vec<Candidate> = Vec::new();
-            let mut seen = std::collections::HashSet::new();
-            for it in found {
-                // The nearest vector of an item comes first.
-                if seen.insert(it.address.clone()) {
-                    best.push(it);
-                }
-            }
+            let few = found.len() < limit;
+            let (size, metric) = (cpu_pool::size_of_sorting(found.len()), search.near.metric);
+            let nearest = move || nearest_of_each(&found, metric);
+            let mut best = cpu_pool::run_here(search.tenant, size, nearest).await?;
             if best.len() >= rows || few {
                 best.truncate(rows);
                 return Ok(best);
@@ -234,7 +234,7 @@ impl PostgresStorage {
         }
     }
 
-    async fn neighbours(&self, search: &NearestSearch<'_>, limit: usize) -> Result<Vec<Candidate>> {
+    async fn neighbours(&self, search: &NearestSearch<'_>, limit: usize) -> Result<Vec<PgRow>> {
         let looked_at = limit.clamp(NEIGHBOURS_MIN, NEIGHBOURS_MAX);
         let settings = format!(
             "set local hnsw.ef_search = {looked_at}; set local hnsw.max_scan_tuples = {SCANNED_MAX};
@@ -247,14 +247,18 @@ impl PostgresStorage {
         transaction.execute(AssertSqlSafe(settings)).await?;
         let found = statement.query().fetch_all(&mut *transaction).await?;
         transaction.commit().await?;
-        drop(connection);
-        let metric = search.near.metric;
-        let mut found: Vec<(f64, Candidate)> =
-            found.iter().map(|row| (distance(row), candidate(row, metric))).collect();
-        // An index that is asked for more gives it out of order.
-        found.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Ok(found.into_iter().map(|it| it.1).collect())
+        Ok(found)
     }
+}
+
+/// Items in the order of their nearest vectors. An index that is asked for more gives it out of order.
+fn nearest_of_each(found: &[PgRow], metric: Metric) -> Vec<Candidate> {
+    let mut found: Vec<(f64, Candidate)> =
+        found.iter().map(|row| (distance(row), candidate(row, metric))).collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut seen = HashSet::new();
+    let is_nearest = |it: &Candidate| seen.insert(it.address.clone());
+    found.into_iter().map(|it| it.1).filter(is_nearest).collect()
 }
 
 /// $1 tenant, $2 time. One row at least, with the count. Where no angle is defined the two have nothing in common, which is
@@ -328,11 +332,11 @@ fn operator_of(metric: Metric) -> &'static str {
 }
 
 /// Without vectors it is the last.
-fn distance(row: &sqlx::postgres::PgRow) -> f64 {
+fn distance(row: &PgRow) -> f64 {
     row.get::<Option<f64>, _>("distance").unwrap_or(f64::NAN)
 }
 
-fn candidate(row: &sqlx::postgres::PgRow, metric: Metric) -> Candidate {
+fn candidate(row: &PgRow, metric: Metric) -> Candidate {
     let distance: Option<f64> = row.get("distance");
     let score = distance.map(|it| match metric {
         Metric::Cosine => 1.0 - it,

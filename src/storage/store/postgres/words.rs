@@ -9,6 +9,7 @@ use super::search_sql::{Bound, Statement, bounds};
 use crate::domain::caller::Caller;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::{Address, Key, Scope};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::ranking::Candidate;
@@ -82,7 +83,9 @@ impl TextStorage for PostgresStorage {
             total: row.get("word_total"),
             counts: row.get("counts"),
         };
-        Ok(Some(rows.iter().map(candidate).collect()))
+        let size = cpu_pool::size_of_sorting(rows.len());
+        let read = || rows.iter().map(candidate).collect();
+        Ok(Some(cpu_pool::run_here(&caller.tenant, size, read).await?))
     }
 }
 

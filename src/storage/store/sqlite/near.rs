@@ -54,7 +54,7 @@ impl SqliteStorage {
         loop {
             let wanted = BoundStatement::new(&caller.tenant, within, &query.scope, now);
             let mut read = self.connections.begin_search(&caller.tenant).await?;
-            let ranked = rank(&mut read, wanted, (query, near)).await?;
+            let ranked = rank(&mut read, tenant.name, wanted, (query, near)).await?;
             let page = page_of(&mut read, tenant, query, &ranked).await?;
             read.end().await?;
             if prefetch.is_complete() {
@@ -68,6 +68,7 @@ impl SqliteStorage {
 /// The best candidates in their order: all where a filter decides later, else as many as the page needs.
 async fn rank(
     read: &mut SqliteConnection,
+    tenant: &str,
     mut wanted: BoundStatement,
     (query, near): (&SearchItems, &Near),
 ) -> Result<Vec<Ranked>> {
@@ -100,14 +101,14 @@ async fn rank(
             continue;
         }
         if ranked.len() > needed.saturating_mul(2).max(1_024) {
-            best_first(&mut ranked, needed);
+            best_first(tenant, &mut ranked, needed);
         }
         let created_at = row.try_get(1)?;
         ranked.push(Ranked { score, created_at, place, row: number });
         place += 1;
     }
     drop(rows);
-    best_first(&mut ranked, needed);
+    best_first(tenant, &mut ranked, needed);
     Ok(ranked)
 }
 
@@ -118,8 +119,9 @@ fn higher(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     }
 }
 
-fn best_first(ranked: &mut Vec<Ranked>, needed: usize) {
-    ranked.sort_by(better);
+fn best_first(tenant: &str, ranked: &mut Vec<Ranked>, needed: usize) {
+    let size = cpu_pool::size_of_sorting(ranked.len());
+    cpu_pool::run_here_at_once(tenant, size, || ranked.sort_by(better));
     ranked.truncate(needed);
 }
 

@@ -8,10 +8,11 @@ use sqlx::{Executor, Row};
 use crate::content::keys::TenantSecret;
 use crate::domain::caller::Caller;
 use crate::domain::checkpoints::history::{Base, Chain};
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::threads::storage::DeleteThread;
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
-use crate::storage::checkpoints::base_document::seal_base;
+use crate::storage::checkpoints::base_document::{seal_base, size_of_base};
 use crate::storage::checkpoints::opened_bytes::{OpenedBytes, base_error};
 use crate::storage::checkpoints::postgres::reading::Walked;
 use crate::storage::checkpoints::prepare::channel_key;
@@ -101,7 +102,9 @@ impl PostgresStorage {
             for base in bases.map_err(base_error)? {
                 let scope_id = place.scope_id;
                 let at = CheckpointAt { scope_id, ns: &orphan.ns, id: &orphan.id };
-                let document = seal_base(secret, at, &base)?.to_vec();
+                let seal = || seal_base(secret, at, &base);
+                let sealed = cpu_pool::run_here_at_once(place.tenant, size_of_base(&base), seal)?;
+                let document = sealed.to_vec();
                 let (ns, id) = (orphan.ns.clone(), orphan.id.clone());
                 made.push(NewBase { ns, id, channel: base.channel, document });
             }

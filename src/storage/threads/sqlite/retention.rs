@@ -14,7 +14,7 @@ use crate::domain::threads::retention::{Claim, PruneRequest, Pruned, Removed, Re
 use crate::domain::tokens::grants::Action;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::checkpoints::prepare::channel_key;
-use crate::storage::checkpoints::sqlite::bases::{make_bases, recount};
+use crate::storage::checkpoints::sqlite::bases::{ThreadState, make_bases, read_state, recount};
 use crate::storage::checkpoints::sqlite::history::Ground;
 use crate::storage::checkpoints::sqlite::views::Tenant;
 use crate::storage::maintenance::sqlite::garbage::Garbage;
@@ -30,6 +30,9 @@ use crate::storage::threads::thread_filter::OwnedThread;
 /// What one transaction writes or deletes, with a share for each row: some ten milliseconds of the writer.
 const PART_BYTES: i64 = 1 << 20;
 
+/// After so many attempts a part is made with the writer: the thread changes all the time.
+const ATTEMPTS_MAX: u32 = 3;
+
 /// A rule for a thread, and the round that it is applied in.
 struct Job<'a> {
     thread: OwnedThread<'a>,
@@ -44,6 +47,18 @@ struct Part {
     is_last: bool,
     /// Key of what is left of it for slices.
     garbage: Option<(i64, i64)>,
+}
+
+/// What goes next of a thread, with the bases of what stays.
+struct NextPart {
+    state: ThreadState,
+    contents: Contents,
+    decision: Decision,
+    /// What stays moves when that is little; else what goes is deleted, in parts where it is much too.
+    moves: bool,
+    is_last: bool,
+    stored: Vec<BaseSize>,
+    made: RowSet,
 }
 
 #[async_trait]
@@ -160,38 +175,78 @@ impl SqliteStorage {
         Ok(retained)
     }
 
-    /// One part. What it needs of the object store is fetched between two transactions, without the writer.
+    /// One part. What it needs of the object store, and the bases, are made between two transactions, without the writer.
     async fn remove_part(&self, job: &Job<'_>) -> Result<Part> {
         let prefetch = PackPrefetch::default();
+        let mut attempts = 0;
         loop {
-            let part = self.try_part(job, &prefetch).await;
+            let is_last_attempt = attempts == ATTEMPTS_MAX;
+            let next = self.prepare(job, &prefetch).await;
             if prefetch.is_complete() {
-                return part;
+                let part = self.try_part(job, &prefetch, (next?, is_last_attempt)).await;
+                if prefetch.is_complete() {
+                    match part? {
+                        Some(part) => return Ok(part),
+                        None => attempts += 1,
+                    }
+                    continue;
+                }
             }
             prefetch.fetch_missing(self.objects.as_deref(), job.secret).await?;
         }
     }
 
-    /// One transaction: decides again, removes no more than a part, counts it in the round. Nothing of it is left where
-    /// the prefetch lacks content.
-    async fn try_part(&self, job: &Job<'_>, prefetch: &PackPrefetch) -> Result<Part> {
+    /// What goes next, from one snapshot. None: there is no such thread, or its lease is held.
+    async fn prepare<'a>(
+        &self,
+        job: &Job<'a>,
+        prefetch: &'a PackPrefetch,
+    ) -> Result<Option<NextPart>> {
+        let mut read = self.connections.begin_read_for(job.thread.tenant).await?;
+        let next = match read_thread_row(&mut read, job.thread).await? {
+            Some(row) if !row.held => Some(next_part(&mut read, job, &row, prefetch).await?),
+            _ => None,
+        };
+        read.end().await?;
+        Ok(next)
+    }
+
+    /// One transaction: removes no more than a part, counts it in the round. Nothing of it is left where the prefetch lacks content. None: the
+    /// thread changed since the part was prepared.
+    async fn try_part<'a>(
+        &self,
+        job: &Job<'a>,
+        prefetch: &'a PackPrefetch,
+        (next, is_last_attempt): (Option<NextPart>, bool),
+    ) -> Result<Option<Part>> {
         let none = |retained| Part { retained, is_last: true, garbage: None };
         let mut write = self.connections.begin_write_for(job.thread.tenant).await?;
         let part = match read_thread_row(&mut write, job.thread).await? {
             None => none(Retained::Untouched),
             Some(row) if row.held => none(Retained::LeaseHeld),
-            Some(row) => remove(&mut write, job, &row, prefetch).await?,
+            Some(row) => {
+                let state = read_state(&mut write, job.ground(&row, prefetch)).await?;
+                let next = match next.filter(|it| it.state == state) {
+                    Some(next) => next,
+                    None if is_last_attempt => next_part(&mut write, job, &row, prefetch).await?,
+                    None => {
+                        write.rollback().await?;
+                        return Ok(None);
+                    }
+                };
+                remove(&mut write, job, (&row, next), prefetch).await?
+            }
         };
         let Retained::Pruned(pruned) = part.retained else {
             write.rollback().await?;
-            return Ok(part);
+            return Ok(Some(part));
         };
         if !record(&mut write, job.round, job.thread.thread_id, &pruned, part.is_last).await? {
             write.rollback().await?;
-            return Ok(none(Retained::NotClaimed));
+            return Ok(Some(none(Retained::NotClaimed)));
         }
         write.commit().await?;
-        Ok(part)
+        Ok(Some(part))
     }
 }
 
@@ -206,33 +261,51 @@ impl<'a> Job<'a> {
     }
 }
 
+/// Decides what goes next, and seals the bases that it needs.
+async fn next_part<'a>(
+    connection: &mut sqlx::SqliteConnection,
+    job: &Job<'a>,
+    row: &ThreadRow,
+    prefetch: &'a PackPrefetch,
+) -> Result<NextPart> {
+    let (ground, secret) = (job.ground(row, prefetch), job.secret);
+    row.check_mac(job.thread.thread_id, secret)?;
+    let state = read_state(connection, ground).await?;
+    let contents = contents(connection, ground).await?;
+    let mut decision = job.decide(&contents);
+    let (mut moves, mut is_last) = (false, true);
+    let (mut stored, mut made) = (Vec::new(), RowSet::default());
+    if let Decision::Keep(plan) = &mut decision {
+        stored = stored_bases(connection, ground).await?;
+        let key = |name: &str| channel_key(secret, name);
+        moves = stays_is_little(&contents, plan, &stored);
+        if !moves
+            && let Some(part) = plan.part(&contents.rows, &contents.weights(), PART_BYTES, &key)
+        {
+            (*plan, is_last) = (part, false);
+        }
+        made = make_bases(connection, ground, &plan.orphans).await?;
+    }
+    Ok(NextPart { state, contents, decision, moves, is_last, stored, made })
+}
+
 async fn remove<'a>(
     write: &mut Write<'_>,
     job: &Job<'a>,
-    row: &ThreadRow,
+    (row, next): (&ThreadRow, NextPart),
     prefetch: &'a PackPrefetch,
 ) -> Result<Part> {
     let (ground, secret) = (job.ground(row, prefetch), job.secret);
     row.check_mac(job.thread.thread_id, secret)?;
-    let contents = contents(write, ground).await?;
-    let plan = match job.decide(&contents) {
+    let NextPart { contents, decision, moves, is_last, stored, made, .. } = next;
+    let untouched = Part { retained: Retained::Untouched, is_last: true, garbage: None };
+    let plan = match decision {
         Decision::Keep(plan) => plan,
         Decision::Delete => return remove_whole(write, job, ground, &contents).await,
-        Decision::Nothing => {
-            return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
-        }
+        Decision::Nothing => return Ok(untouched),
     };
-    let stored = stored_bases(write, ground).await?;
-    let key = |name: &str| channel_key(secret, name);
-    // What stays moves when that is little; else what goes is deleted, in parts where it is much too.
-    let moves = stays_is_little(&contents, &plan, &stored);
-    let part =
-        if moves { None } else { plan.part(&contents.rows, &contents.weights(), PART_BYTES, &key) };
-    let is_last = part.is_none();
-    let plan = part.unwrap_or(plan);
-    let made: RowSet = make_bases(write, ground, &plan.orphans).await?;
     if !prefetch.is_complete() {
-        return Ok(Part { retained: Retained::Untouched, is_last: true, garbage: None });
+        return Ok(untouched);
     }
     let bases = Bases { stored, made: sizes(&made) };
     let removed = estimate(write, ground, (&contents, &plan), &bases).await?;
