@@ -18,7 +18,7 @@ use threadkeep::domain::checkpoints::wanted::WantedChannels;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::names::{Channel, CheckpointId, CheckpointNs, Tag, ThreadId, Writer};
 use threadkeep::domain::storage::Storage;
-use threadkeep::storage::{Encryption, MasterKey, MasterKeys, StorageConfig, open};
+use threadkeep::storage::{Encryption, MasterKey, MasterKeys, ReadTimes, StorageConfig, open};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -95,6 +95,7 @@ impl Side {
             exclusive: true,
             objects: None,
             encryption,
+            read_times: ReadTimes::default(),
         })
         .await?;
         let queue = GroupCommit::start(storage.clone(), &Arc::new(Clock::System));

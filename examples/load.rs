@@ -69,6 +69,7 @@ async fn main() -> Result<(), Failure> {
         exclusive: true,
         objects: None,
         encryption: encryption.clone(),
+        read_times: threadkeep::storage::ReadTimes::default(),
     })
     .await?;
     println!("engine {}, {} connections", storage.name(), options.connections);

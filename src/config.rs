@@ -4,6 +4,7 @@
 mod administration;
 mod agent_server;
 mod browsers;
+mod doctor;
 mod embeddings;
 mod encryption;
 mod stopping;
@@ -21,6 +22,7 @@ pub use self::administration::{
 };
 pub use self::agent_server::{AgentServer, ChannelRule};
 pub use self::browsers::Browsers;
+pub use self::doctor::{Doctor, ReportFormat};
 pub use self::embeddings::EmbeddingsEndpoint;
 pub use self::encryption::{Encrypt, Encryption, MasterKey};
 pub use self::stopping::Stopping;
@@ -289,37 +291,6 @@ pub struct ObjectStore {
     #[arg(long, env = "THREADKEEP_OBJECT_STORE_KEEP_SECONDS", default_value_t = 3_600,
           value_parser = clap::value_parser!(u32).range(3_600..))]
     pub object_store_keep_seconds: u32,
-}
-
-#[derive(Debug, Args)]
-pub struct Doctor {
-    /// Only this tenant.
-    #[arg(long)]
-    pub tenant: Option<String>,
-    /// Remove what nothing leads to, finish what removals left, correct counters. Damaged data is never removed, and nothing is
-    /// repaired where a page of the database cannot be read.
-    #[arg(long)]
-    pub fix: bool,
-    /// Have background work tried again that is put aside, because the process ended while it ran alone.
-    #[arg(long)]
-    pub retry_parked: bool,
-    /// Where cold content lies, as the servers have it; without it such content is counted and not read.
-    #[arg(long, env = "THREADKEEP_OBJECT_STORE_URL")]
-    pub object_store_url: Option<String>,
-    /// Form of the report on standard output.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
-    /// Say every second on standard error how far the examination is, also where that is no terminal.
-    #[arg(long)]
-    pub progress: bool,
-    #[command(flatten)]
-    pub database: Database,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ReportFormat {
-    Text,
-    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::opening::open_existing;
+use super::opening::open_existing_as;
 use super::{exit, print};
 use crate::config::{Doctor, ReportFormat};
 use crate::decode::run_state::READ_STATE;
@@ -21,6 +21,7 @@ use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 use crate::storage::objects::{Objects, Packing};
+use crate::storage::{ReadTimes, StorageConfig};
 
 /// Something is damaged, missing, unread or counted wrongly.
 const UNSOUND: u8 = 1;
@@ -44,7 +45,14 @@ pub(super) async fn run(command: Doctor) -> ExitCode {
         Ok(report) if report.is_sound() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(UNSOUND),
         Err(error) => {
-            eprintln!("threadkeep: the examination could not run: {error}");
+            let why = match &error {
+                Error::ReadTooLong => format!(
+                    "a statement took longer than {} seconds and was ended; --statement-seconds gives it more",
+                    command.statement_seconds
+                ),
+                other => other.to_string(),
+            };
+            eprintln!("threadkeep: the examination could not run: {why}");
             ExitCode::from(exit::code(&error).max(FAILED))
         }
     }
@@ -54,7 +62,12 @@ async fn examine(command: &Doctor) -> Result<Report> {
     if let Some(tenant) = &command.tenant {
         check_tenant(tenant)?;
     }
-    let storage = match open_existing(&command.database, objects(command).await?).await {
+    let objects = objects(command).await?;
+    let statement = Duration::from_secs(command.statement_seconds);
+    // Searches by states are statements like others here.
+    let read_times = ReadTimes { search: statement, statement: Some(statement) };
+    let opened = |config| StorageConfig { objects, read_times, ..config };
+    let storage = match open_existing_as(&command.database, opened).await {
         // That is what the examination finds then.
         Err(Error::Integrity(cause)) => return show_unopened(command, &cause),
         storage => storage?,

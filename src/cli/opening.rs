@@ -19,7 +19,7 @@ use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 use crate::storage::objects::Objects;
 use crate::storage::sqlite::sibling;
-use crate::storage::{self, Encryption, StorageConfig};
+use crate::storage::{self, Encryption, ReadTimes, StorageConfig};
 
 /// Opens a database that is there and has the schema of this version; makes and changes nothing. Durability settings are the server's
 /// business, so nothing is refused because of them.
@@ -77,6 +77,7 @@ pub(super) async fn open_for_dry_run(
                 exclusive: false,
                 objects: None,
                 encryption: Encryption::Off,
+                read_times: ReadTimes::default(),
             };
             Ok((storage::open(&config).await?, Some(folder)))
         }
@@ -132,6 +133,7 @@ pub(super) fn storage_config(
         exclusive: false,
         objects: None,
         encryption: encryption::of(&database.encryption)?,
+        read_times: ReadTimes::default(),
     })
 }
 

@@ -20,11 +20,13 @@ pub mod tokens;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use self::db::access::Accessible;
 use self::objects::Objects;
 use self::tenants::tenant_keys::check_start;
 pub use crate::content::master_key::{MasterKey, MasterKeys};
+use crate::domain::limits::LIMITS;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
 
@@ -45,6 +47,22 @@ pub struct StorageConfig {
     /// Where packed content lies. A server without it refuses a database that has some.
     pub objects: Option<Arc<Objects>>,
     pub encryption: Encryption,
+    pub read_times: ReadTimes,
+}
+
+/// When reads are ended. Nothing ends a statement that writes.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadTimes {
+    /// A search or a list as a whole.
+    pub search: Duration,
+    /// One statement of another read; None: it takes as long as it takes.
+    pub statement: Option<Duration>,
+}
+
+impl Default for ReadTimes {
+    fn default() -> Self {
+        Self { search: Duration::from_secs(LIMITS.search_seconds_max), statement: None }
+    }
 }
 
 /// Whether content is encrypted: what the keys of tenants are wrapped with.
@@ -92,6 +110,7 @@ pub async fn open(config: &StorageConfig) -> Result<Arc<dyn Storage>> {
                 exclusive: config.exclusive,
                 objects: config.objects.clone(),
                 masters: config.encryption.masters(),
+                read_times: config.read_times,
             };
             let storage = sqlite::SqliteStorage::open(sqlite).await?;
             config.check_encryption(&storage).await?;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use sqlx::{Connection, Executor, PgConnection};
 use threadkeep::domain::Conflict;
-use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::limits::LIMITS;
+use threadkeep::domain::tenants::audit::{Act, ActKind, EventQuery};
 use threadkeep::domain::threads::retention::Rule;
 use threadkeep::domain::threads::storage::CopyThread;
 use threadkeep::domain::tokens::credential::Revocation;
@@ -16,6 +17,7 @@ use threadkeep::domain::tokens::token::TokenId;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::Put;
+use crate::conditions::lease;
 use crate::harness::{Harness, caller_of, commit, config, conflict, pruning, target, thread_id};
 
 const LOOKS_MAX: u32 = 6_000;
@@ -83,6 +85,47 @@ async fn a_call_that_is_cut_short_takes_its_connection_along() {
     lock.execute("rollback").await.unwrap();
     until(&h, "true", |found| found.is_disjoint(&cut)).await;
     assert_eq!(h.get("1").await.id, "1");
+}
+
+/// The database looks twice a second whether somebody waits for a read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_whose_caller_left_ends_in_the_database_and_a_write_does_not() {
+    let h = Arc::new(Harness::postgres().await);
+    let query = EventQuery { since: None, until: None, act: None, limit: 9, after: None };
+    let mut lock = PgConnection::connect(h.url()).await.unwrap();
+    h.put(Put::new("1")).await;
+    lock.execute(
+        "begin; lock table audit_events in access exclusive mode; select from threads where thread_id = 't' for update",
+    )
+    .await
+    .unwrap();
+    let list = tokio::spawn({
+        let h = Arc::clone(&h);
+        async move { drop(h.storage.list_events("tenant-a", &query).await) }
+    });
+    until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 1).await;
+    let read = sessions(&h, WAIT_FOR_A_LOCK).await;
+    let taken = tokio::spawn({
+        let h = Arc::clone(&h);
+        async move {
+            lease(&h, "holder").await;
+        }
+    });
+    until(&h, WAIT_FOR_A_LOCK, |found| found.len() == 2).await;
+    let written = &sessions(&h, WAIT_FOR_A_LOCK).await - &read;
+    for call in [list, taken] {
+        call.abort();
+        assert!(call.await.unwrap_err().is_cancelled());
+    }
+    let left = Instant::now();
+    until(&h, WAIT_FOR_A_LOCK, |found| found.is_disjoint(&read)).await;
+    // The time of a list ends it, too, but not so soon.
+    assert!(left.elapsed() < Duration::from_secs(LIMITS.search_seconds_max) / 2);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(sessions(&h, WAIT_FOR_A_LOCK).await, written, "the write waits on");
+    lock.execute("rollback").await.unwrap();
+    until(&h, "true", |found| found.is_disjoint(&written)).await;
+    assert_eq!(h.count("select count(*) from threads where lease_holder = 'holder'").await, 1);
 }
 
 /// Every connection for data waits, and a stolen token can be revoked and a key be made all the same.

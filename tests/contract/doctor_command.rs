@@ -1,12 +1,15 @@
 //! Tests `threadkeep doctor` as people run it: the binary, beside a server's storage, its exit codes and its reports.
 
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use object_store::local::LocalFileSystem;
 use serde_json::Value;
+use sqlx::{Connection as _, Executor as _, PgConnection};
 
 use crate::doctor::fill;
 use crate::harness::{Harness, key_variables};
+use crate::list_times::Endless;
 use crate::packs::later;
 
 fn doctor(arguments: &[&str]) -> Output {
@@ -84,6 +87,35 @@ async fn what_cannot_run_ends_with_2_or_a_code_of_its_own_and_makes_nothing() {
         assert_eq!(output.status.code(), Some(2), "{more:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty(), "{more:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_that_takes_too_long_is_ended_with_the_option_that_gives_it_more() {
+    let h = Harness::postgres().await;
+    fill(&h).await;
+    let mut lock = PgConnection::connect(h.url()).await.unwrap();
+    lock.execute("begin; lock table sessions in access exclusive mode").await.unwrap();
+    check_ended(&h);
+    lock.execute("rollback").await.unwrap();
+    assert_eq!(report(&h, &["--statement-seconds", "1"]).0, 0);
+    let h = Harness::sqlite().await;
+    fill(&h).await;
+    let endless = Endless::make(h.url(), &["sessions"]).await;
+    check_ended(&h);
+    endless.end().await;
+    assert_eq!(report(&h, &["--statement-seconds", "1"]).0, 0);
+}
+
+fn check_ended(h: &Harness) {
+    let began = Instant::now();
+    let ended = doctor(&["--database-url", h.url(), "--statement-seconds", "1"]);
+    assert!(began.elapsed() < Duration::from_secs(30));
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(
+        said.contains("longer than 1 seconds") && said.contains("--statement-seconds"),
+        "{said}"
+    );
+    assert_eq!(ended.status.code(), Some(2));
 }
 
 #[tokio::test]

@@ -299,6 +299,7 @@ pub fn config(url: &str) -> StorageConfig {
         exclusive: true,
         objects: None,
         encryption: encryption(masters()),
+        read_times: threadkeep::storage::ReadTimes::default(),
     }
 }
 

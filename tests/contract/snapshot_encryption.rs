@@ -235,6 +235,7 @@ pub async fn a_snapshot_may_have_the_greatest_number(h: Harness) {
     if let Some(path) = h.url().strip_prefix("sqlite://") {
         let (path, masters) = (Path::new(path), masters());
         let config = SqliteConfig {
+            read_times: threadkeep::storage::ReadTimes::default(),
             path,
             migrate: false,
             create: false,

@@ -336,6 +336,7 @@ async fn on_postgresql(kind: Kind) {
             exclusive: false,
             objects: None,
             encryption: storage::Encryption::Off,
+            read_times: threadkeep::storage::ReadTimes::default(),
         };
         storages.push(storage::open(&config).await.unwrap());
         urls.push(url);

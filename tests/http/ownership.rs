@@ -92,6 +92,7 @@ pub async fn open(folder: &TempDir) -> Arc<dyn Storage> {
         exclusive: true,
         objects: None,
         encryption: threadkeep::storage::Encryption::Off,
+        read_times: threadkeep::storage::ReadTimes::default(),
     };
     storage::open(&config).await.unwrap()
 }

@@ -90,6 +90,7 @@ async fn start() -> Server {
         exclusive: false,
         objects: None,
         encryption: Encryption::Off,
+        read_times: threadkeep::storage::ReadTimes::default(),
     };
     storage::open(&config).await.unwrap().close().await;
     server

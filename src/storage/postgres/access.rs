@@ -6,14 +6,13 @@ use async_trait::async_trait;
 use futures::TryStreamExt as _;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Column, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
+use sqlx::{AssertSqlSafe, Column, Executor as _, Postgres, Row, SqlSafeStr, TypeInfo, ValueRef};
 
 use super::connection::Connection;
 use super::pool::{Lease, Pool};
 use super::{NOW, PostgresStorage, TENANT_IN_INDEX};
 use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
-use crate::domain::limits::LIMITS;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Access, Accessible, Dialect, SqlRow, SqlValue};
 use crate::storage::maintenance::postgres::garbage::remove_garbage;
@@ -109,15 +108,15 @@ impl Accessible for PostgresStorage {
     }
 
     async fn begin_read(&self) -> Result<Box<dyn Access + '_>> {
-        begin_access(&self.pool, BEGIN_READ).await
+        begin_timed(self.pool.get().await?, self.read_times.statement).await
     }
 
     async fn begin_read_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
-        begin_on(self.pool.get_for(tenant).await?, BEGIN_READ).await
+        begin_timed(self.pool.get_for(tenant).await?, self.read_times.statement).await
     }
 
     async fn begin_search_for(&self, tenant: &str) -> Result<Box<dyn Access + '_>> {
-        let until = Instant::now() + Duration::from_secs(LIMITS.search_seconds_max);
+        let until = Instant::now() + self.read_times.search;
         let begun = begin_transaction(self.searches.get(tenant).await?, BEGIN_READ).await?;
         Ok(Box::new(Transaction { until: Some(until), ..begun }))
     }
@@ -144,6 +143,12 @@ impl Accessible for PostgresStorage {
         statement: &str,
         binds: &[SqlValue],
     ) -> Result<Vec<SqlRow>> {
+        if self.read_times.statement.is_some() {
+            let mut access = self.begin_read_for(tenant).await?;
+            let rows = access.rows(statement, binds).await?;
+            access.end().await?;
+            return Ok(rows);
+        }
         run_alone(&self.pool, tenant, (statement, binds), &UNREADABLE).await
     }
 
@@ -184,6 +189,19 @@ pub(super) async fn begin_access<'a>(
 
 async fn begin_on<'a>(connection: Lease, begin: &'static str) -> Result<Box<dyn Access + 'a>> {
     Ok(Box::new(begin_transaction(connection, begin).await?))
+}
+
+/// A transaction that reads, of which each statement may take so long.
+async fn begin_timed<'a>(
+    connection: Lease,
+    statement: Option<Duration>,
+) -> Result<Box<dyn Access + 'a>> {
+    let mut begun = begin_transaction(connection, BEGIN_READ).await?;
+    if let Some(within) = statement {
+        let text = format!("set local statement_timeout = {}", within.as_millis());
+        begun.connection.execute(AssertSqlSafe(text)).await?;
+    }
+    Ok(Box::new(begun))
 }
 
 async fn begin_transaction(mut connection: Lease, begin: &'static str) -> Result<Transaction> {

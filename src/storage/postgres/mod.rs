@@ -32,7 +32,6 @@ use crate::domain::scheduling::turns::Turns;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::{Error, Result};
-use crate::storage::StorageConfig;
 use crate::storage::checkpoints::postgres::lean::Lean;
 use crate::storage::checkpoints::postgres::{batch_sql, read_sql};
 use crate::storage::content::chunk_memory::ChunkMemory;
@@ -50,6 +49,7 @@ use crate::storage::tenants::tenant_keys::{destroy, given, secret_of};
 use crate::storage::threads::postgres::known_threads::KnownThreads;
 use crate::storage::threads::postgres::wide_metadata::WideMetadata;
 use crate::storage::tokens::credentials::sweep_credentials;
+use crate::storage::{ReadTimes, StorageConfig};
 
 /// One for the poll of keys, one for a key that is looked up.
 const FIRST_CONNECTIONS: usize = 2;
@@ -67,6 +67,7 @@ const KNOWN_ROOTS_MAX: u64 = 100_000;
 pub struct PostgresStorage {
     pub(in crate::storage) pool: pool::Pool,
     pub(in crate::storage) searches: pool::SearchPool,
+    pub(in crate::storage) read_times: ReadTimes,
     /// For keys and readiness: without the keys nobody is let in, so they do not wait for data.
     pub(in crate::storage) first: pool::Pool,
     /// For writes of keys, revocations and signing secrets.
@@ -103,13 +104,18 @@ impl PostgresStorage {
         let servers = first_connection::servers(config)?;
         first_connection::check(&servers).await?;
         let storage = Self {
+            read_times: config.read_times,
             vector_indexes: VectorIndexes::new(servers.clone(), config.migrate),
             life: living::Life::new(servers.clone()),
             models: ModelMemory::default(),
             wide_searches: WideSearches::default(),
             wide_metadata: WideMetadata::default(),
             sessions: SessionMemory::default(),
-            searches: pool::SearchPool::new(&servers, config.connections.max(4) / 2)?,
+            searches: pool::SearchPool::new(
+                &servers,
+                config.connections.max(4) / 2,
+                config.read_times.search,
+            )?,
             first: pool::Pool::new(servers.clone(), FIRST_CONNECTIONS)?,
             rights_writes: pool::Pool::new(servers.clone(), RIGHTS_CONNECTIONS)?,
             pool: pool::Pool::new(servers, config.connections.max(2))?,

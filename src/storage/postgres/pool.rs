@@ -15,7 +15,6 @@ use super::connection::Connection;
 use super::servers::{Refusal, Servers};
 use crate::domain::Error;
 use crate::domain::engine::PoolUse;
-use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
 
 /// How long a caller waits for a connection before it is told to come again.
@@ -142,8 +141,9 @@ impl Pool {
 }
 
 impl SearchPool {
-    pub fn new(servers: &Servers, size: usize) -> Result<Self, Error> {
-        let millis = (LIMITS.search_seconds_max * 1_000).to_string();
+    /// `time`: what a statement may take.
+    pub fn new(servers: &Servers, size: usize, time: Duration) -> Result<Self, Error> {
+        let millis = time.as_millis().to_string();
         let servers = servers.map(|it| it.options([("statement_timeout", millis.as_str())]));
         Ok(Self(Pool::of(Manager { servers, ends_unheard: true }, size, Share::Always)?))
     }

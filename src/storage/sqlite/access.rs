@@ -156,7 +156,7 @@ impl Accessible for SqliteStorage {
 #[async_trait]
 impl Access for Read<'_> {
     async fn rows(&mut self, statement: &str, binds: &[SqlValue]) -> Result<Vec<SqlRow>> {
-        self.check_time()?;
+        self.begin_statement()?;
         fetch(self, statement, binds, read_error).await
     }
 
@@ -165,6 +165,7 @@ impl Access for Read<'_> {
         statement: &str,
         binds: &[SqlValue],
     ) -> Result<(Vec<SqlRow>, Option<Error>)> {
+        self.begin_statement()?;
         fetch_before_damage(self, statement, binds, read_error).await
     }
 

@@ -3,9 +3,9 @@
 //! **Invariant:** a connection whose future was dropped, or whose transaction was not ended, is closed and never used again.
 
 mod pools;
+mod server_lock;
 
-use std::fs::{File, TryLockError};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::fs::File;
 use std::path::Path;
 use std::sync::{Arc, Mutex as SyncMutex};
 use std::time::Duration;
@@ -14,17 +14,16 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
+use self::server_lock::lock;
 use super::database_file::DatabaseFile;
 use super::errors::{no_room, open_error, times_full};
 use super::log_limit::LogLimit;
-use super::private_files::{FILE_MODE, sibling};
 use super::reserve::Reserve;
 use super::time_limit::TimeLimit;
 use crate::domain::batch_error::BatchError;
-use crate::domain::error::Obstacle;
-use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
 use crate::domain::{Error, Result};
+use crate::storage::ReadTimes;
 use crate::storage::db::access::OWN_WORK;
 
 /// Readers measured to be enough for 16 callers on 2 cores; more only cost memory.
@@ -56,6 +55,7 @@ pub(in crate::storage) struct Connections {
     searchers: Arc<FairPlaces>,
     first_readers: Arc<FairPlaces>,
     idle: SyncMutex<Vec<Reader>>,
+    read_times: ReadTimes,
     /// Keeps the advisory lock of a server.
     _lock: Option<File>,
 }
@@ -94,8 +94,14 @@ impl Connections {
             searchers: FairPlaces::new(SEARCHERS, Share::Always),
             first_readers: FairPlaces::new(FIRST_READERS, Share::WhileOthersWait),
             idle: SyncMutex::new(Vec::new()),
+            read_times: ReadTimes::default(),
             _lock: lock,
         }
+    }
+
+    /// Ends reads when they take longer.
+    pub(super) fn ending(self, read_times: ReadTimes) -> Self {
+        Self { read_times, ..self }
     }
 
     /// Looks from now on whether the path still leads to the file that was opened, keeps a reserve for a full disk, and the log short.
@@ -207,8 +213,9 @@ impl Connections {
 
     /// The same for what may go through much: it ends when its time is over.
     pub(in crate::storage) async fn begin_search(&self, tenant: &str) -> Result<Read<'_>> {
-        let read = self.begin_read_at(self.searchers.take(tenant).await?).await?;
-        read.limit().set(Some(Duration::from_secs(LIMITS.search_seconds_max)));
+        let mut read = self.begin_read_at(self.searchers.take(tenant).await?).await?;
+        read.limit().set(Some(self.read_times.search));
+        read.statement = None;
         Ok(read)
     }
 
@@ -230,7 +237,8 @@ impl Connections {
             }
         };
         reader.connection.execute("begin").await?;
-        Ok(Read { pool: self, reader: Some(reader), _place: place })
+        let statement = self.read_times.statement;
+        Ok(Read { pool: self, reader: Some(reader), statement, _place: place })
     }
 
     /// Waits for the writer, then closes what is idle.
@@ -304,6 +312,8 @@ struct Reader {
 pub(in crate::storage) struct Read<'a> {
     pool: &'a Connections,
     reader: Option<Reader>,
+    /// What one statement may take.
+    statement: Option<Duration>,
     _place: Place,
 }
 
@@ -323,6 +333,18 @@ impl Read<'_> {
     /// `ReadTooLong`.
     pub(in crate::storage) fn check_time(&self) -> Result<()> {
         if self.limit().is_over() { Err(Error::ReadTooLong) } else { Ok(()) }
+    }
+
+    /// Gives the next statement its time.
+    ///
+    /// # Errors
+    /// `ReadTooLong` where the time of all statements is over.
+    pub(super) fn begin_statement(&self) -> Result<()> {
+        match self.statement {
+            Some(within) => self.limit().set(Some(within)),
+            None => self.check_time()?,
+        }
+        Ok(())
     }
 
     fn limit(&self) -> &TimeLimit {
@@ -361,31 +383,6 @@ impl std::ops::Deref for Write<'_> {
 impl std::ops::DerefMut for Write<'_> {
     fn deref_mut(&mut self) -> &mut SqliteConnection {
         self.connection.as_mut().expect("it is taken only when self goes")
-    }
-}
-
-/// Takes the lock of a server, in a file of its own: SQLite's locks on the database file belong to SQLite.
-fn lock(path: &Path) -> Result<File> {
-    let name = sibling(path, ".lock");
-    let mut options = File::options();
-    options.create(true).write(true).truncate(false).mode(FILE_MODE);
-    let file = options.open(&name);
-    let file = file.map_err(|error| {
-        Error::file(format!("the lock file {} cannot be opened", name.display()), &error)
-    })?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => {
-            let detail = format!(
-                "another server uses the database {}: an embedded database serves one server at a time; stop it, choose \
-                 another --data-dir, or use PostgreSQL for several servers",
-                path.display()
-            );
-            Err(Error::Obstacle { kind: Obstacle::DatabaseTaken, detail })
-        }
-        Err(TryLockError::Error(error)) => {
-            Err(Error::file(format!("the lock file {} cannot be locked", name.display()), &error))
-        }
     }
 }
 

@@ -34,6 +34,7 @@ use crate::domain::doctor::{Examine, Progress, Report};
 use crate::domain::engine::{Engine, PoolUse};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
+use crate::storage::ReadTimes;
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::secret_memory::SecretMemory;
 use crate::storage::content::wrapped::rotate;
@@ -77,6 +78,7 @@ pub struct SqliteConfig<'a> {
     pub objects: Option<Arc<Objects>>,
     /// What the keys of tenants are wrapped with.
     pub masters: Option<Arc<MasterKeys>>,
+    pub read_times: ReadTimes,
 }
 
 impl SqliteStorage {
@@ -89,7 +91,8 @@ impl SqliteStorage {
         if !(is_new || config.exclusive || config.migrate)
             && let Some(options) = read_only::options(config.path)?
         {
-            let connections = Connections::read_only(options, config.path);
+            let connections =
+                Connections::read_only(options, config.path).ending(config.read_times);
             connections.check_reading(config.path).await?;
             schema::check(&connections).await?;
             return Ok(Self::with(connections, config));
@@ -97,6 +100,7 @@ impl SqliteStorage {
         private_files::make_folder(config.path)?;
         private_files::protect(config.path);
         let connections = Connections::new(config.path, config.exclusive)?;
+        let connections = connections.ending(config.read_times);
         let opened = async {
             connections.check(config.path).await?;
             schema::migrate(&connections, config.migrate).await

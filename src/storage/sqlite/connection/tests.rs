@@ -11,6 +11,7 @@ use crate::storage::sqlite::{SqliteConfig, SqliteStorage};
 async fn stored(folder: &tempfile::TempDir) -> SqliteStorage {
     let path = folder.path().join("a.db");
     let config = SqliteConfig {
+        read_times: ReadTimes::default(),
         path: &path,
         migrate: true,
         create: true,
