@@ -22,7 +22,7 @@ pub enum Cost {
     /// Rows that its request bounds. It ends soon; those of all tenants take turns.
     Small,
     /// Rows that its request does not bound: it ends after `search_seconds_max`. It waits for one of the connections of searches and
-    /// lists, half of which a tenant has at most, and other calls do not wait for it.
+    /// lists, of which a tenant has half at most and a credential a quarter, and other calls do not wait for it.
     Search,
     /// Everything of a thing: it goes on to its end, in slices, between which others take their turns.
     Bulk,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Executor as _};
 use tempfile::TempDir;
 use threadkeep::app::{App, Browsers, Outside};
 use threadkeep::domain::clock::Clock;
@@ -50,6 +50,14 @@ impl World {
         let mut connection = options.connect().await.unwrap();
         let statement = sqlx::AssertSqlSafe(statement.to_owned());
         sqlx::query_scalar(statement).fetch_one(&mut connection).await.unwrap()
+    }
+
+    /// Changes the database past the server.
+    pub async fn execute(&self, statements: &str) {
+        let file = self.folder.path().join("threadkeep.db");
+        let options = SqliteConnectOptions::new().filename(file).foreign_keys(false);
+        let mut connection = options.connect().await.unwrap();
+        connection.execute(sqlx::AssertSqlSafe(statements.to_owned())).await.unwrap();
     }
 
     pub async fn get(&self, who: &str, path: &str) -> Answer {

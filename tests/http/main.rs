@@ -28,6 +28,7 @@ mod compressed;
 mod connections;
 mod console;
 mod cors;
+mod credential_shares;
 mod cut_values;
 mod differences;
 mod document;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{AcquireError, Semaphore};
 
-use super::cpu_threads;
+use super::{asker, cpu_threads};
 use crate::domain::error::{Error, Result};
 
 /// When work has to end. It asks in between.
@@ -29,12 +29,13 @@ impl Stop {
     }
 }
 
-/// Threads for long work, so many at one time, and at most half of them for one tenant.
+/// Threads for long work, so many at one time, at most half of them for one tenant and a quarter for one credential.
 #[derive(Debug)]
 pub struct LongWork {
     places: Arc<Semaphore>,
     share: usize,
-    /// Of the tenants that have work.
+    credential_share: usize,
+    /// Of the tenants and credentials that have work.
     shares: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
@@ -48,8 +49,9 @@ impl Default for LongWork {
 
 impl LongWork {
     fn of(places: usize) -> Self {
-        let share = (places / 2).max(1);
-        Self { places: Arc::new(Semaphore::new(places)), share, shares: Mutex::default() }
+        let (share, credential_share) = ((places / 2).max(1), places.div_ceil(4).max(1));
+        let places = Arc::new(Semaphore::new(places));
+        Self { places, share, credential_share, shares: Mutex::default() }
     }
 
     /// What the work makes. It stops when the caller is dropped.
@@ -62,10 +64,19 @@ impl LongWork {
         ends: Instant,
         work: impl FnOnce(&Stop) -> T + Send + 'static,
     ) -> Result<T> {
-        let (share, places) = (self.share_of(tenant), Arc::clone(&self.places));
+        let places = Arc::clone(&self.places);
+        let share = self.share_of(tenant.to_owned(), self.share);
+        let asker = asker::get().filter(|it| it.tenant() == tenant);
+        // No tenant has a NUL in its name.
+        let key = asker.map(|it| format!("{tenant}\0{}", it.credential()));
+        let own = key.map(|it| self.share_of(it, self.credential_share));
         let place = async {
+            let own = match own {
+                Some(own) => Some(own.acquire_owned().await?),
+                None => None,
+            };
             let of_tenant = share.acquire_owned().await?;
-            Ok::<_, AcquireError>((of_tenant, places.acquire_owned().await?))
+            Ok::<_, AcquireError>((own, of_tenant, places.acquire_owned().await?))
         };
         let Ok(Ok(place)) = tokio::time::timeout_at(ends.into(), place).await else {
             let detail = "other searches take all the time there is".to_owned();
@@ -82,14 +93,14 @@ impl LongWork {
         done
     }
 
-    fn share_of(&self, tenant: &str) -> Arc<Semaphore> {
+    fn share_of(&self, whose: String, places: usize) -> Arc<Semaphore> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(share) = shares.get(tenant).and_then(Weak::upgrade) {
+        if let Some(share) = shares.get(&whose).and_then(Weak::upgrade) {
             return share;
         }
         shares.retain(|_, it| it.strong_count() > 0);
-        let share = Arc::new(Semaphore::new(self.share));
-        shares.insert(tenant.to_owned(), Arc::downgrade(&share));
+        let share = Arc::new(Semaphore::new(places));
+        shares.insert(whose, Arc::downgrade(&share));
         share
     }
 }
@@ -106,6 +117,7 @@ impl Drop for Leaving {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::scheduling::shares::Holder;
 
     #[tokio::test]
     async fn work_that_nobody_waits_for_ends() {
@@ -131,6 +143,34 @@ mod tests {
         let long = LongWork::of(0);
         let refused = long.run("acme", Instant::now(), |_| ()).await;
         assert!(matches!(refused, Err(Error::Unavailable { .. })), "{refused:?}");
+    }
+
+    #[tokio::test]
+    async fn one_credential_leaves_half_of_its_tenants_places_to_others() {
+        let (long, later) = (LongWork::of(4), Instant::now() + Duration::from_hours(1));
+        let by = async |credential: &str, ends, work: Box<dyn FnOnce(&Stop) + Send>| {
+            asker::scope(async {
+                asker::note(&Holder::new("acme", credential));
+                long.run("acme", ends, work).await
+            })
+            .await
+        };
+        let (begun, has_begun) = tokio::sync::oneshot::channel();
+        let (end, has_to_end) = std::sync::mpsc::channel::<()>();
+        let wait = Box::new(move |_: &Stop| {
+            begun.send(()).unwrap();
+            has_to_end.recv().unwrap();
+        });
+        let others = async {
+            has_begun.await.unwrap();
+            let second = by("ann", Instant::now(), Box::new(|_| ())).await;
+            assert!(matches!(second, Err(Error::Unavailable { .. })), "{second:?}");
+            by("bob", later, Box::new(|_| ())).await.unwrap();
+            end.send(()).unwrap();
+        };
+        let (first, ()) = tokio::join!(by("ann", later, wait), others);
+        first.unwrap();
+        by("ann", later, Box::new(|_| ())).await.unwrap();
     }
 
     #[tokio::test]

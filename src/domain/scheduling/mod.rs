@@ -1,5 +1,6 @@
 //! Decides what runs when: queues and places that tenants share, memory of bodies, threads for CPU work, background work.
 
+pub mod asker;
 pub mod background_tasks;
 pub mod batches;
 pub mod contention;

@@ -17,7 +17,7 @@ use super::pace::Pace;
 use crate::domain::limits::LIMITS;
 
 /// Who holds something.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Holder(Arc<(String, String)>);
 
 /// How many bytes there are for all, for a tenant and for a credential. One body of a credential may go beyond the last, so that
@@ -105,11 +105,11 @@ impl Holder {
         Self(Arc::new((tenant.into(), credential.into())))
     }
 
-    fn tenant(&self) -> &str {
+    pub fn tenant(&self) -> &str {
         &self.0.0
     }
 
-    fn credential(&self) -> &str {
+    pub fn credential(&self) -> &str {
         &self.0.1
     }
 }

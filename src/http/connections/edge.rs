@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::auth::loopback::{Visit, is_of_proxy};
 use crate::domain::clock::random_hex;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::asker;
 use crate::http::console;
 use crate::http::request::problem::{Code, Problem};
 use crate::http::tenants::refusals::{self, Seen};
@@ -76,7 +77,7 @@ async fn answer(app: &App, request: Request, next: Next) -> Response {
     {
         return Problem::from(refusal).into_response();
     }
-    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+    match AssertUnwindSafe(asker::scope(next.run(request))).catch_unwind().await {
         Ok(response) => response,
         // The panic hook has logged where it happened.
         Err(_) => Problem::internal("a handler panicked").into_response(),

@@ -22,6 +22,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::MissedTickBehavior;
 
 use super::connection::{self, Begun, Version};
+use super::in_flight::InFlight;
 use super::tls::{self, Tls};
 use super::watch::{Crowd, Noted, Patience, Verdict, Watch};
 use crate::domain::scheduling::pace::PATIENCE;
@@ -142,7 +143,11 @@ pub async fn serve_over(
                     Ok(place) => match crowd.enter(peer.ip(), bounds.limits(peer.ip())) {
                         Some(watch) => {
                             let stream = Noted { stream, watch };
-                            tokio::spawn(one.clone().serve(stream, place, connections.watcher()));
+                            let mut one = one.clone();
+                            if bounds.limits(peer.ip()) {
+                                one.in_flight = None;
+                            }
+                            tokio::spawn(one.serve(stream, place, connections.watcher()));
                         }
                         None => away.tell(stream, per_address_max),
                     },
@@ -181,6 +186,8 @@ struct Connections {
     two: Builder<TokioExecutor>,
     patience: Patience,
     places: Arc<Semaphore>,
+    /// Where connections are not counted by their address.
+    in_flight: Option<Arc<InFlight>>,
     phase: watch::Receiver<Phase>,
 }
 
@@ -211,6 +218,7 @@ impl Connections {
             two: builder.http2_only(),
             patience: Patience { idle: head_within, stalled: stall_max },
             places: Arc::new(Semaphore::new(connections_max)),
+            in_flight: Some(InFlight::new(connections_max)),
             phase,
         }
     }
@@ -265,14 +273,19 @@ impl Connections {
         watch: Arc<Watch>,
     ) {
         let Some((version, stream)) = begun else { return };
-        let Self { router, one, two, patience, mut phase, .. } = self;
+        let Self { router, one, two, patience, in_flight, mut phase, .. } = self;
         let reached = stream.reached();
         let service = TowerToHyperService::new(router);
         let on = Arc::clone(&watch);
         let service = service_fn(move |mut request: Request<_>| {
             reached.store(true, Ordering::Relaxed);
             request.extensions_mut().insert(Arc::clone(&on));
-            let (running, answered) = (on.request(), service.call(request));
+            let mut running = on.request();
+            if let Some(flight) = in_flight.as_ref().map(InFlight::begin) {
+                request.extensions_mut().insert(Arc::clone(&flight));
+                running = running.counted(flight);
+            }
+            let answered = service.call(request);
             async move {
                 let answer = answered.await?;
                 Ok::<_, std::convert::Infallible>(answer.map(|it: Body| running.answer(it)))

@@ -2,6 +2,7 @@
 
 pub(super) mod connection;
 pub(super) mod edge;
+pub mod in_flight;
 pub mod listener;
 pub(super) mod origins;
 pub mod tls;

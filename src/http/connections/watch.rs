@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::connection::Version;
+use super::in_flight::Flight;
 use crate::domain::scheduling::pace::{Pace, time_of};
 
 /// One connection.
@@ -162,7 +163,7 @@ impl Watch {
     /// A request has arrived; it is over when what comes back is dropped.
     pub fn request(self: &Arc<Self>) -> Running {
         self.state().requests += 1;
-        Running(Arc::clone(self))
+        Running { watch: Arc::clone(self), flight: None }
     }
 
     pub fn verdict(&self, version: Version, patience: Patience) -> Verdict {
@@ -231,13 +232,24 @@ fn network_of(address: IpAddr) -> IpAddr {
 }
 
 /// A request until its answer was sent.
-pub struct Running(Arc<Watch>);
+pub struct Running {
+    watch: Arc<Watch>,
+    /// Kept until the answer was sent.
+    flight: Option<Arc<Flight>>,
+}
 
 impl Running {
+    /// Counts as long in the share of who asks.
+    #[must_use]
+    pub fn counted(mut self, flight: Arc<Flight>) -> Self {
+        self.flight = Some(flight);
+        self
+    }
+
     /// The body of its answer.
     pub fn answer(self, body: Body) -> Body {
         let id = {
-            let mut state = self.0.state();
+            let mut state = self.watch.state();
             state.next_body += 1;
             state.next_body
         };
@@ -247,7 +259,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.watch.state();
         state.requests -= 1;
         state.quiet_since = Instant::now();
     }
@@ -270,14 +282,14 @@ impl HttpBody for Answering {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let now = Instant::now();
         let id = self.id;
-        if let Some(frames) = self.running.0.state().sending.get_mut(&id) {
+        if let Some(frames) = self.running.watch.state().sending.get_mut(&id) {
             let bytes = std::mem::take(&mut frames.bytes);
             frames.pace.moved(bytes, now);
         }
         let next = ready!(Pin::new(&mut self.body).poll_frame(cx));
         let data = next.as_ref().and_then(|it| it.as_ref().ok()).and_then(Frame::data_ref);
         if let Some(data) = data {
-            let mut state = self.running.0.state();
+            let mut state = self.running.watch.state();
             let frames = state.sending.entry(id).or_default();
             frames.bytes = data.len() as u64;
             frames.pace.wait(now);
@@ -296,7 +308,7 @@ impl HttpBody for Answering {
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        self.running.0.state().sending.remove(&self.id);
+        self.running.watch.state().sending.remove(&self.id);
     }
 }
 

@@ -3,9 +3,8 @@
 
 use std::sync::Arc;
 
-use axum::Extension;
 use axum::extract::State;
-use axum::http::{HeaderMap, Uri, header};
+use axum::http::{Extensions, HeaderMap, Uri, header};
 use axum::response::IntoResponse as _;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
@@ -22,7 +21,7 @@ use crate::domain::time::rfc3339;
 use crate::domain::tokens::token::Pass;
 use crate::domain::{Error, Result};
 use crate::http::connections::watch::Watch;
-use crate::http::request::call::{Answer, Holder, Reply};
+use crate::http::request::call::{Answer, Holder, Reply, count};
 use crate::http::request::problem::Problem;
 use crate::http::request::query_fields::Fields;
 
@@ -148,15 +147,16 @@ pub async fn answer(app: &App, identity: &Identity, reply: Reply, wish: Wish) ->
 )]
 pub async fn open(
     State(app): State<Arc<App>>,
-    watch: Option<Extension<Arc<Watch>>>,
+    extensions: Extensions,
     uri: Uri,
     headers: HeaderMap,
 ) -> Answer {
     let fields = Fields::of(&uri, &["u"])?;
     let (url, caller) = app.authenticator.open_url(fields.required("u")?).await?;
-    if let Some(Extension(watch)) = watch {
+    if let Some(watch) = extensions.get::<Arc<Watch>>() {
         watch.known();
     }
+    count(&extensions, &url.holder())?;
     app.quotas.admit(&caller)?;
     let account = app.shares.account(url.holder());
     let address =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequestParts, Request};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -20,9 +20,12 @@ use crate::domain::Error;
 use crate::domain::caller::{Caller, Permission};
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::asker;
 use crate::domain::scheduling::cpu_pool::{self, INLINE_BYTES_MAX};
 use crate::domain::scheduling::read_memory::ReadMemory;
-use crate::domain::scheduling::shares::{Account, Held};
+use crate::domain::scheduling::shares::{Account, Held, Holder as OfShare};
+use crate::domain::tokens::token::Pass;
+use crate::http::connections::in_flight::Flight;
 use crate::http::connections::watch::Watch;
 use crate::http::tenants::refusals::Seen;
 
@@ -237,6 +240,10 @@ pub(in crate::http) async fn identify_as(
     if let Some(watch) = parts.extensions.get::<Arc<Watch>>() {
         watch.known();
     }
+    // Without keys there is one caller, who leaves places to nobody.
+    if !matches!(identity.pass, Pass::Local) {
+        count(&parts.extensions, &identity.holder())?;
+    }
     app.quotas.admit(&identity.caller)?;
     let Needs(permission) = parts
         .extensions
@@ -244,6 +251,15 @@ pub(in crate::http) async fn identify_as(
         .ok_or_else(|| Problem::internal("a route without a permission asks for its caller"))?;
     identity.caller.require(*permission)?;
     Ok(identity)
+}
+
+/// Has the request count in the shares of who asks, from here to its answer.
+///
+/// # Errors
+/// 503 where there are too many.
+pub(in crate::http) fn count(extensions: &Extensions, holder: &OfShare) -> Result<(), Problem> {
+    asker::note(holder);
+    extensions.get::<Arc<Flight>>().map_or(Ok(()), |it| it.belongs_to(holder))
 }
 
 /// From `Authorization: Bearer` or `x-api-key`; never from the query, which ends up in logs and histories.
@@ -278,7 +294,7 @@ fn micros(milliseconds: u64) -> Micros {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::scheduling::shares::{Holder as OfShare, Shares, Sizes};
+    use crate::domain::scheduling::shares::{Shares, Sizes};
 
     #[tokio::test]
     async fn a_long_answer_is_written_beside_the_workers_and_a_short_one_on_them() {
