@@ -70,6 +70,8 @@ contract! {
         an_erasure_takes_words_along
         words_and_vectors_are_fused_by_their_places
         words_of_encrypted_items_are_made_when_they_are_sought;
+    word_letters:
+        letters_are_found_however_they_are_composed;
     item_lives:
         what_has_expired_is_absent_everywhere
         a_read_extends_a_life_of_which_a_tenth_has_passed

@@ -130,6 +130,7 @@ mod value_parts;
 mod value_parts_lives;
 mod values;
 mod wanted_channels;
+mod word_letters;
 mod writes;
 
 /// Runs cases of a module on both engines.

@@ -1,9 +1,11 @@
-//! Finds the words of texts, for the index and for queries alike: Unicode words in lower case. Both engines store them as numbers that are
-//! made here, so both find the same.
+//! Finds the words of texts, for the index and for queries alike: Unicode words in lower case, with composed letters. Both engines store them
+//! as numbers that are made here, so both find the same.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::error::{Error, Result};
@@ -15,6 +17,9 @@ use crate::domain::names::at_most;
 pub const ALL: &str = "$";
 /// Longer words count by what they begin with.
 const WORD_BYTES_MAX: usize = 128;
+/// How words are made. Words of another way are stale: they are made again when their namespace is declared again. Raised with each
+/// change of what is found.
+const WAY: u32 = 2;
 /// Words of one item that are indexed, and bytes of text that are looked at for them.
 const WORDS_MAX: usize = 50_000;
 const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -45,7 +50,8 @@ impl TextQuery {
             let detail = format!("query has {} bytes, at most {max} are allowed", query.len());
             return Err(Error::out_of_range("query", detail, max));
         }
-        let mut words: Vec<String> = words_of(query).collect();
+        let mut words: Vec<String> = Vec::new();
+        each_word(query, &mut |word| words.push(word.to_owned()));
         words.sort();
         words.dedup();
         at_most("query", words.len(), LIMITS.text_query_words_max)?;
@@ -71,16 +77,16 @@ impl ItemWords {
         let mut count = |text: &str| {
             let text = &text[..text.floor_char_boundary(room.min(text.len()))];
             room -= text.len();
-            for word in words_of(text) {
+            each_word(text, &mut |word| {
                 let is_full = counts.len() >= WORDS_MAX;
-                let word = number(tenant, &word);
+                let word = number(tenant, word);
                 total += 1;
                 if let Some(count) = counts.get_mut(&word) {
                     *count = count.saturating_add(1);
                 } else if !is_full {
                     counts.insert(word, 1);
                 }
-            }
+            });
         };
         if fields.iter().any(|it| it == ALL) {
             each_text(document, &mut count);
@@ -108,9 +114,9 @@ impl ItemWords {
     }
 }
 
-/// Names a list of fields.
+/// Names a list of fields, and how words are made of them.
 pub fn fields_number(fields: &[String]) -> i64 {
-    number("", &serde_json::json!(fields).to_string())
+    number("", &serde_json::json!([WAY, fields]).to_string())
 }
 
 /// A word of a tenant: words of two tenants have different numbers, so an index that has no column for the tenant parts them.
@@ -124,12 +130,21 @@ fn number(tenant: &str, word: &str) -> i64 {
     i64::from_le_bytes(number)
 }
 
-fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
-    let short = |word: &str| {
+fn each_word(text: &str, take: &mut dyn FnMut(&str)) {
+    for word in composed(text).unicode_words() {
         let lower = word.to_lowercase();
-        lower[..lower.floor_char_boundary(WORD_BYTES_MAX.min(lower.len()))].to_owned()
-    };
-    text.unicode_words().map(short)
+        // Some letters come apart in lower case.
+        let lower = composed(&lower);
+        take(&lower[..lower.floor_char_boundary(WORD_BYTES_MAX.min(lower.len()))]);
+    }
+}
+
+/// In Unicode's form NFC: a letter with its marks is one text, however a keyboard or a file system wrote it.
+fn composed(text: &str) -> Cow<'_, str> {
+    match is_nfc_quick(text.chars()) {
+        IsNormalized::Yes => Cow::Borrowed(text),
+        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfc().collect()),
+    }
 }
 
 /// Names of objects' fields, with dots between them; a name that has dots itself is tried first.
@@ -185,6 +200,26 @@ mod tests {
         assert_eq!(query("ΑΣ straße 日本語"), ["straße", "ας", "日", "本", "語"]);
         assert_eq!(query(" -- !?\u{0} "), Vec::<String>::new());
         assert_eq!(query(&"x".repeat(1_000))[0].len(), 128);
+    }
+
+    #[test]
+    fn letters_are_the_same_however_they_are_composed() {
+        assert_eq!(query("cafe\u{301}"), query("caf\u{e9}"));
+        // The sign of Ångström, marks in another order, syllables of Hangul, and a letter that comes apart in lower case.
+        for (one, other) in [
+            ("\u{212b}", "A\u{30a}"),
+            ("q\u{307}\u{323}", "q\u{323}\u{307}"),
+            ("\u{d55c}\u{ae00}", "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}"),
+            ("\u{130}\u{323}", "I\u{323}\u{307}"),
+        ] {
+            assert_eq!(query(one), query(other), "{one}");
+        }
+        assert_ne!(query("cafe"), query("caf\u{e9}"), "marks count");
+        let of = |text: &str| ItemWords::of("t", &["$".into()], &json!([text]));
+        assert_eq!(of("cafe\u{301} cafe\u{301}"), of("caf\u{e9} caf\u{e9}"));
+        // One letter with as many marks as a text has room for.
+        let marks = "\u{323}\u{301}".repeat(200_000);
+        assert_eq!(of(&format!("a{marks}")).total, 1);
     }
 
     #[test]
