@@ -237,7 +237,11 @@ def command_line(commands: list[Help]) -> Iterator[str]:
             continue
         yield from (line for paragraph in command.about[:-1] for line in (paragraph, ""))
         about = f"{command.about[-1].rstrip('.')}."
-        if command.command == "threadkeep serve":
+        if command.command in (
+            "threadkeep serve",
+            "threadkeep config check",
+            "threadkeep config show",
+        ):
             yield f"{about} Usage: `{command.usage}`. [Configuration](../operate/configuration.md) has the options."
             yield ""
             continue

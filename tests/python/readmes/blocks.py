@@ -8,7 +8,7 @@ from pathlib import Path
 FENCE = re.compile(r"^(\s*)```(\w*)$")
 RUNS = {"sh", "python", "ts", "js"}
 # Output, a change of another repository, and what a test of its own starts by hand.
-SHOWN = {"text", "diff", "console"}
+SHOWN = {"text", "diff", "console", "toml"}
 
 
 @dataclass(frozen=True)
