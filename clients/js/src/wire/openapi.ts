@@ -4360,7 +4360,7 @@ export interface components {
             session_key_parts_max: number;
             /**
              * Format: int64
-             * @description Entries of one load, in bytes; a larger one comes alone.
+             * @description Entries of one load, in bytes: it ends with the entry that reaches this.
              */
             session_load_bytes_max: number;
             /**
