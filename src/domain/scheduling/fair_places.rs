@@ -1,5 +1,5 @@
 //! Shares out the places of a pool, such as database connections, among tenants. Each holds at most its share; waiting tenants take turns.
-//! Of places that are held long, a credential has a share, too.
+//! A credential has a share of the places that are held long, too.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -15,5 +15,6 @@ pub mod pace;
 pub mod read_memory;
 pub mod room;
 pub mod shares;
+pub mod tally;
 pub mod turns;
 pub mod write_health;
