@@ -166,7 +166,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
     let Ground { storage, metrics, connections_max } = ground;
     let (listener, operators) = listeners(serve).await?;
     let local = address_of(&listener)?;
-    let tls = certificate(&serve.tls, local)?;
+    let tls = followed_certificate(&serve.tls, local)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     // They are shown at one place.
     let shown = operators.is_none().then(|| metrics.clone());
@@ -264,9 +264,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
 /// # Errors
 /// What is wrong.
 pub fn check(serve: &Serve) -> Result<()> {
-    if let (Some(certificate), Some(key)) = (&serve.tls.tls_cert, &serve.tls.tls_key) {
-        Tls::open(certificate.clone(), key.clone())?;
-    }
+    certificate(&serve.tls)?;
     storage_config(&serve.database, false, true)?;
     issuers(serve.issuers.as_deref())?;
     embeddings(&serve.embeddings)?;
@@ -280,21 +278,24 @@ fn check_metadata_keys(serve: &Serve) -> Result<()> {
     names::at_most("thread-metadata-keys", count, LIMITS.filter_terms_max)
 }
 
-/// What the API is served with; its files are followed from now on.
-fn certificate(settings: &config::Tls, local: SocketAddr) -> Result<Option<Arc<Tls>>> {
-    let (Some(certificate), Some(key)) = (&settings.tls_cert, &settings.tls_key) else {
-        if !local.ip().is_loopback() {
-            tracing::warn!(
-                "--listen is plain HTTP on an address that others reach: whoever listens on the way reads keys and content. Give the server \
-                 a certificate (--tls-cert and --tls-key), or put a proxy with TLS in front"
-            );
-        }
-        return Ok(None);
-    };
-    let tls = Tls::open(certificate.clone(), key.clone())?;
-    let followed = Arc::clone(&tls);
-    tokio::spawn(async move { followed.follow_files().await });
-    Ok(Some(tls))
+/// What the API is served with; None: plain HTTP.
+fn certificate(settings: &config::Tls) -> Result<Option<Arc<Tls>>> {
+    let files = settings.tls_cert.clone().zip(settings.tls_key.clone());
+    files.map(|(certificate, key)| Tls::open(certificate, key)).transpose()
+}
+
+/// The same for this address, with its files followed from now on.
+fn followed_certificate(settings: &config::Tls, local: SocketAddr) -> Result<Option<Arc<Tls>>> {
+    let tls = certificate(settings)?;
+    if let Some(followed) = tls.clone() {
+        tokio::spawn(async move { followed.follow_files().await });
+    } else if !local.ip().is_loopback() {
+        tracing::warn!(
+            "--listen is plain HTTP on an address that others reach: whoever listens on the way reads keys and content. Give the server \
+             a certificate (--tls-cert and --tls-key), or put a proxy with TLS in front"
+        );
+    }
+    Ok(tls)
 }
 
 fn address_of(listener: &TcpListener) -> Result<SocketAddr> {
