@@ -3,11 +3,12 @@
 
 use super::shown::{Budget, Json, Unreadable};
 use super::task_ids::Language;
-use super::tasks::{BRANCH, Interrupt, NULL_TASK, Step, Task, Write, deferred, is_output, join};
+use super::tasks::{Interrupt, NULL_TASK, Step, Task, Write, deferred, is_output, join};
 use super::values::{Channel, Stored, and_then, channels, is_delta, replayed};
 use super::{json, opaque, show_value};
 use crate::domain::checkpoints::checkpoint::{PENDING_SENDS, Value, View};
 use crate::domain::checkpoints::storage::CheckpointTuple;
+use crate::domain::checkpoints::wanted::BRANCH;
 
 /// The values of a state are what one of these holds, and no object of channels.
 pub const WHOLE_STATES: [&str; 2] = ["__root__", "__end__"];

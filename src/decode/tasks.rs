@@ -6,10 +6,8 @@ use std::collections::BTreeMap;
 use super::shown::Json;
 use super::state::WHOLE_STATES;
 use super::task_ids::{Language, Named, interrupt_id, task_id};
-use crate::domain::checkpoints::wanted::START;
+use crate::domain::checkpoints::wanted::{BRANCH, START};
 
-/// Begins the names of the channels that start nodes.
-pub(super) const BRANCH: &str = "branch:to:";
 const PULL: &str = "__pregel_pull";
 const PUSH: &str = "__pregel_push";
 pub(super) const ERROR: &str = "__error__";

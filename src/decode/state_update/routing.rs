@@ -6,9 +6,7 @@ use super::{Planning, needs_graph};
 use crate::decode::shown::Json;
 use crate::decode::tasks::{NULL_TASK, is_output};
 use crate::domain::checkpoints::checkpoint::PENDING_SENDS;
-use crate::domain::checkpoints::wanted::START;
-
-const BRANCH: &str = "branch:to:";
+use crate::domain::checkpoints::wanted::{BRANCH, START};
 
 /// Where a run came from to the checkpoint that updates go on from.
 pub struct Origin<'a> {

@@ -7,6 +7,9 @@ use super::checkpoint::{PENDING_SENDS, Value, View};
 /// Channel of the input of a graph.
 pub const START: &str = "__start__";
 
+/// Begins the names of the channels that start nodes.
+pub const BRANCH: &str = "branch:to:";
+
 /// Channels whose values a read wants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum WantedChannels {
@@ -60,7 +63,7 @@ impl WantedChannels {
 pub fn starts_tasks(channel: &str) -> bool {
     channel == START
         || channel == PENDING_SENDS
-        || channel.starts_with("branch:to:")
+        || channel.starts_with(BRANCH)
         || channel.starts_with("join:")
 }
 
