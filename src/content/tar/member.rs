@@ -152,8 +152,8 @@ impl Member {
         let path = self.path.as_str();
         let refuse = |reason| Err(self.refusal(reason));
         if path.len() > limits.path_bytes_max {
-            let member = self.path.chars().take(200).collect();
-            return Err(TarError::PathTooLong { member, limit: limits.path_bytes_max as u64 });
+            let limit = limits.path_bytes_max as u64;
+            return Err(TarError::PathTooLong { member: self.shown(), limit });
         }
         if is_absolute(path) {
             return refuse("has an absolute path");
@@ -171,7 +171,12 @@ impl Member {
     }
 
     pub fn refusal(&self, reason: &'static str) -> TarError {
-        TarError::Member { member: self.path.chars().take(200).collect(), reason }
+        TarError::Member { member: self.shown(), reason }
+    }
+
+    /// The beginning of its path.
+    fn shown(&self) -> String {
+        self.path.chars().take(200).collect()
     }
 }
 
