@@ -21,10 +21,10 @@ pub fn pick(text: &[u8], fields: &[String]) -> Result<String> {
     for field in fields {
         // The last one counts, as parsers have it.
         if let Some((name, value)) = object.0.iter().rfind(|(name, _)| is_named(name, field)) {
-            picked.push(format!("{}:{}", name.get(), value.get()));
+            picked.push((name.get().into(), value.get()));
         }
     }
-    Ok(format!("{{{}}}", picked.join(",")))
+    Ok(joined(&picked))
 }
 
 /// Names of an object's fields, in its order; None: no object.
@@ -88,11 +88,12 @@ fn joined(parts: &[(Cow<'_, str>, &str)]) -> String {
 /// `Integrity` for text that is no object.
 pub fn merge(text: &[u8], changes: &[u8]) -> Result<String> {
     let damaged = |_| Error::Integrity("a stored value is no object".into());
-    let (mut merged, mut places) = (Vec::<String>::new(), HashMap::<String, usize>::new());
+    let mut merged = Vec::<(Cow<'_, str>, &str)>::new();
+    let mut places = HashMap::<String, usize>::new();
     for text in [text, changes] {
         let object: Fields<'_> = serde_json::from_slice(text).map_err(damaged)?;
         for (name, value) in &object.0 {
-            let field = format!("{}:{}", name.get(), value.get());
+            let field = (name.get().into(), value.get());
             let place = *places.entry(parsed_name(name)?).or_insert(merged.len());
             match merged.get_mut(place) {
                 Some(same) => *same = field,
@@ -100,7 +101,7 @@ pub fn merge(text: &[u8], changes: &[u8]) -> Result<String> {
             }
         }
     }
-    Ok(format!("{{{}}}", merged.join(",")))
+    Ok(joined(&merged))
 }
 
 fn parsed_name(name: &RawValue) -> Result<String> {
