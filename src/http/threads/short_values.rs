@@ -22,12 +22,12 @@ pub struct Listed {
 
 impl Listed {
     pub fn of(values: Json) -> Self {
-        let size_bytes = size_bytes(&values);
+        let size_bytes = json_bytes(&values);
         if size_bytes <= WHOLE_BYTES_MAX {
             return Self { values, is_preview: false, size_bytes };
         }
         let values = preview(values);
-        let size_bytes = self::size_bytes(&values);
+        let size_bytes = json_bytes(&values);
         Self { values, is_preview: true, size_bytes }
     }
 }
@@ -99,11 +99,11 @@ fn cut_text(mut text: String) -> String {
 }
 
 fn is_within(value: &Json, bytes_max: usize) -> bool {
-    size_bytes(value) <= bytes_max
+    json_bytes(value) <= bytes_max
 }
 
-/// Of a value that cannot be written more than any limit.
-fn size_bytes(value: &Json) -> usize {
+/// Bytes of a value's JSON; of one that cannot be written more than any limit.
+pub fn json_bytes(value: &Json) -> usize {
     serde_json::to_vec(value).map_or(usize::MAX, |it| it.len())
 }
 

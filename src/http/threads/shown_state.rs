@@ -1,10 +1,8 @@
 //! Adds values and questions of the newest states to threads of a list.
 
-use serde::Serialize;
-
 use super::handlers::ThreadOut;
 use super::preview::{Included, PreviewOut};
-use super::short_values::Listed;
+use super::short_values::{Listed, json_bytes};
 use crate::app::App;
 use crate::decode::Json;
 use crate::decode::state::State;
@@ -93,7 +91,7 @@ impl ShownParts {
         let Some(state) = state else { return Ok((parts, size_bytes)) };
         if included.interrupts {
             let interrupts = interrupts_of(state.tasks);
-            size_bytes += written_bytes(&interrupts)?;
+            size_bytes += json_bytes(&interrupts);
             parts.interrupts = Some(interrupts);
         }
         if included.values {
@@ -111,13 +109,6 @@ impl ShownParts {
         thread.values_preview = is_values_preview.then_some(true);
         thread.interrupts = interrupts;
     }
-}
-
-/// # Errors
-/// `Internal` for what cannot be written.
-fn written_bytes(shown: &impl Serialize) -> Result<usize> {
-    let text = serde_json::to_vec(shown).map_err(|error| Error::Internal(error.to_string()))?;
-    Ok(text.len())
 }
 
 /// The questions of tasks, by task.
