@@ -3,11 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use threadkeep::auth::secret::Secret;
 use threadkeep::domain::engine::PoolUse;
 use threadkeep::domain::storage::Storage;
-use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http::connections::listener::{self, Bounds};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -15,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::drive_world::World;
 use crate::memory::Memory;
-use crate::server::{JSON, Server};
+use crate::server::{JSON, Server, create_key, new_key};
 
 const LOOKS_MAX: usize = 2_000;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -33,21 +30,6 @@ commit";
 const AS_BEFORE: &str = "
 pragma legacy_alter_table = on; begin;
 drop view sessions; alter table sessions_kept rename to sessions; commit";
-
-fn key(tenant: &str, key_id: &str) -> (Key, String) {
-    let secret = Secret::random();
-    let key = Key {
-        key_id: key_id.into(),
-        tenant: tenant.into(),
-        subject: None,
-        hash: secret.hash(),
-        created_at: 0,
-        revoked_at: None,
-        expires_at: None,
-        shown: ShownKey::default(),
-    };
-    (key, secret.text().to_owned())
-}
 
 fn list(server: &Arc<Server>, key: &str) -> JoinHandle<u16> {
     let (server, key) = (Arc::clone(server), key.to_owned());
@@ -79,9 +61,7 @@ async fn searches(storage: &Arc<dyn Storage>, in_use: usize, waiting: usize) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_credential_leaves_connections_for_searches_to_others() {
     let world = World::new().await;
-    let (globex, globex_text) = key("globex", "key_globex");
-    let act = Act::of_operator("globex", ActKind::KeyCreated, &globex.key_id, 0);
-    world.storage.create_key(&globex, &act).await.unwrap();
+    let globex = create_key(&world.storage, "globex", "key_globex", None).await;
     world.execute(ENDLESS).await;
     let server = Arc::new(Server {
         app: Arc::clone(&world.server.app),
@@ -95,7 +75,7 @@ async fn one_credential_leaves_connections_for_searches_to_others() {
     // Another one of the tenant, which has a half.
     lists.extend(many(&world.bob));
     searches(&world.storage, 3, 2 * SEARCHES - 3).await;
-    lists.extend(many(&globex_text));
+    lists.extend(many(&globex));
     searches(&world.storage, 5, 3 * SEARCHES - 5).await;
     lists.iter().for_each(JoinHandle::abort);
     searches(&world.storage, 0, 0).await;
@@ -160,7 +140,7 @@ async fn requests_under_way_behind_a_proxy_are_shared_out_by_tenant_and_credenti
     let made =
         [("acme", "key_ann"), ("acme", "key_bob"), ("acme", "key_carl"), ("globex", "key_g")];
     let keys = made.map(|(tenant, key_id)| {
-        let (key, text) = key(tenant, key_id);
+        let (key, text) = new_key(tenant, key_id, None);
         storage.keys.lock().unwrap().push(key);
         text
     });

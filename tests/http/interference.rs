@@ -6,10 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use threadkeep::auth::secret::Secret;
 use threadkeep::domain::storage::Storage;
-use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::interference_calls::{Call, OWN, Step, detours, guesses, of_document, removals};
@@ -18,7 +15,7 @@ use crate::matrix::{NOBODYS, THREAD, World, post};
 use crate::matrix_snapshots;
 use crate::matrix_world::fill;
 use crate::ownership::open;
-use crate::server::{Answer, Server};
+use crate::server::{Answer, Server, create_key};
 use crate::support::postgres;
 use crate::tokens::text;
 
@@ -208,20 +205,7 @@ async fn mint(world: &World, body: &Value) -> String {
 }
 
 async fn key_of(storage: &Arc<dyn Storage>, subject: &str) -> String {
-    let secret = Secret::random();
-    let key = Key {
-        key_id: format!("key_of_{subject}"),
-        tenant: "acme".into(),
-        subject: Some(subject.into()),
-        hash: secret.hash(),
-        created_at: 0,
-        revoked_at: None,
-        expires_at: None,
-        shown: ShownKey::default(),
-    };
-    let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
-    storage.create_key(&key, &act).await.unwrap();
-    secret.text().to_owned()
+    create_key(storage, "acme", &format!("key_of_{subject}"), Some(subject)).await
 }
 
 /// Every difference between the answers of both sides.

@@ -40,8 +40,7 @@ async fn a_key_is_made_listed_and_revoked_with_its_tokens() {
     assert_eq!((&about["name"], &about["read_only"]), (&json!("deploy ü"), &json!(false)));
     assert!(new.starts_with("tk_") && new.starts_with(about["prefix"].as_str().unwrap()));
     assert_eq!(about["prefix"].as_str().unwrap().len(), 8);
-    let token = text(&post(server, &new, TOKENS, &json!({"subject": "ann"})).await.ok());
-    whoami(server, &token).await.ok();
+    // Before it is used: when a key was used last is told some time later.
     let listed = get(server, all, KEYS).await.ok().json();
     let mut expected = about.clone();
     expected.as_object_mut().unwrap().remove("key");
@@ -51,6 +50,8 @@ async fn a_key_is_made_listed_and_revoked_with_its_tokens() {
     assert_eq!(ids[..3], ["key_all", "key_ann", "key_bob"]);
     assert_eq!((&listed[0]["name"], &listed[0]["prefix"]), (&Value::Null, &Value::Null));
     assert_eq!(listed[1]["subject"], "ann");
+    let token = text(&post(server, &new, TOKENS, &json!({"subject": "ann"})).await.ok());
+    whoami(server, &token).await.ok();
     let body = json!({"key_id": about["key_id"]});
     for _ in 0..2 {
         let revoked = post(server, all, REVOKE, &body).await.ok();

@@ -8,11 +8,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
-use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
 
 use crate::matrix_agent_server::{REFUSED, path_of_thread};
@@ -24,7 +21,7 @@ use crate::matrix_table::{
 use crate::matrix_world::{EMPTY_TAR, fill};
 use crate::memory::Memory;
 use crate::ownership::open;
-use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server, no_metrics};
+use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server, create_key, no_metrics};
 use crate::tokens::{SECOND, START, text};
 use crate::wire::{COMMIT, base64, commit, list_of, name, writes};
 
@@ -72,21 +69,9 @@ impl World {
         for (tenant, name) in
             [("acme", "first"), ("globex", "first"), ("acme", SPARE), ("globex", SPARE)]
         {
-            let secret = Secret::random();
-            let key = Key {
-                key_id: format!("key_{name}"),
-                tenant: tenant.into(),
-                subject: None,
-                hash: secret.hash(),
-                created_at: 0,
-                revoked_at: None,
-                expires_at: None,
-                shown: ShownKey::default(),
-            };
-            let act = Act::of_operator(tenant, ActKind::KeyCreated, &key.key_id, 0);
-            storage.create_key(&key, &act).await.unwrap();
+            let text = create_key(&storage, tenant, &format!("key_{name}"), None).await;
             if name != SPARE {
-                keys.push(secret.text().to_owned());
+                keys.push(text);
             }
         }
         let (clock, listen) = (Arc::new(Clock::Fixed(START.into())), HOST.parse().unwrap());

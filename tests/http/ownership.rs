@@ -7,16 +7,13 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
-use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::memory::Memory;
-use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server};
+use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server, create_key};
 use crate::wire::{COMMIT, base64, commit, list_of, name, put, writes};
 
 /// A server on SQLite. `ann` and `bob` have subjects, `all` has the tenant.
@@ -30,20 +27,8 @@ pub struct Shared {
 pub async fn make_keys(storage: &Arc<dyn Storage>) -> [String; 3] {
     let mut keys = [const { String::new() }; 3];
     for (at, subject) in [Some("ann"), Some("bob"), None].into_iter().enumerate() {
-        let secret = Secret::random();
-        let key = Key {
-            key_id: format!("key_{}", subject.unwrap_or("all")),
-            tenant: "acme".into(),
-            subject: subject.map(str::to_owned),
-            hash: secret.hash(),
-            created_at: 0,
-            revoked_at: None,
-            expires_at: None,
-            shown: ShownKey::default(),
-        };
-        let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
-        storage.create_key(&key, &act).await.unwrap();
-        secret.text().clone_into(&mut keys[at]);
+        let key_id = format!("key_{}", subject.unwrap_or("all"));
+        keys[at] = create_key(storage, "acme", &key_id, subject).await;
     }
     keys
 }

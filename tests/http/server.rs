@@ -15,6 +15,8 @@ use threadkeep::app::{App, DifferenceMemory, Outside, Settings};
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
+use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::rates::Rates;
 use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
@@ -264,16 +266,36 @@ impl Answer {
 }
 
 pub fn add_key(storage: &Memory, tenant: &str) -> String {
+    let (key, text) = new_key(tenant, &format!("key_{tenant}"), None);
+    storage.keys.lock().unwrap().push(key);
+    text
+}
+
+/// A key, and its text.
+pub fn new_key(tenant: &str, key_id: &str, subject: Option<&str>) -> (Key, String) {
     let secret = Secret::random();
-    storage.keys.lock().unwrap().push(Key {
-        key_id: format!("key_{tenant}"),
+    let key = Key {
+        key_id: key_id.into(),
         tenant: tenant.into(),
-        subject: None,
+        subject: subject.map(str::to_owned),
         hash: secret.hash(),
         created_at: 0,
         revoked_at: None,
         expires_at: None,
         shown: ShownKey::default(),
-    });
-    secret.text().to_owned()
+    };
+    (key, secret.text().to_owned())
+}
+
+/// Its text. The storage has it.
+pub async fn create_key(
+    storage: &Arc<dyn Storage>,
+    tenant: &str,
+    key_id: &str,
+    subject: Option<&str>,
+) -> String {
+    let (key, text) = new_key(tenant, key_id, subject);
+    let act = Act::of_operator(tenant, ActKind::KeyCreated, key_id, 0);
+    storage.create_key(&key, &act).await.unwrap();
+    text
 }

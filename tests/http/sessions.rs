@@ -5,15 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::app::{App, Outside};
-use threadkeep::auth::secret::Secret;
 use threadkeep::domain::clock::Clock;
-use threadkeep::domain::tenants::audit::{Act, ActKind};
-use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
 
 use crate::memory::Memory;
 use crate::ownership::open;
-use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server};
+use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server, create_key};
 
 pub struct World {
     pub server: Server,
@@ -29,25 +26,13 @@ impl World {
     pub async fn with(outside: Outside) -> Self {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
-        let secret = Secret::random();
-        let key = Key {
-            key_id: "key_acme".into(),
-            tenant: "acme".into(),
-            subject: None,
-            hash: secret.hash(),
-            created_at: 0,
-            revoked_at: None,
-            expires_at: None,
-            shown: ShownKey::default(),
-        };
-        let act = Act::of_operator("acme", ActKind::KeyCreated, &key.key_id, 0);
-        storage.create_key(&key, &act).await.unwrap();
+        let key = create_key(&storage, "acme", "key_acme", None).await;
         let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
         let app = App::start(storage, clock, listen, SETTINGS, None, outside).await.unwrap();
         let app = Arc::new(app);
         let router = http::router(&app);
         let server = Server { app, storage: Arc::new(Memory::default()), router };
-        Self { server, key: secret.text().to_owned(), _folder: folder }
+        Self { server, key, _folder: folder }
     }
 
     async fn raw(&self, method: &str, path: &str, media: &str, body: Vec<u8>) -> Answer {
