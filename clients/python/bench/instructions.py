@@ -14,21 +14,18 @@ import argparse
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 
+from support.callgrind import Counters, counting  # noqa: E402
 from support.http import post_json  # noqa: E402
 from support.native import Native, checkpoint, writes  # noqa: E402
 from support.server import Place, Server  # noqa: E402
-from support.waiting import wait_until  # noqa: E402
 
 from support import settings  # noqa: E402
 
@@ -63,59 +60,26 @@ def calls(server: Server) -> dict[str, Call]:
     return {"put": put, "get": get, "store put": store_put}
 
 
-class Counter:
-    """A server under callgrind: its counters begin at zero, and are read behind a round."""
+def fewest(counters: Counters, call: Call, count: int) -> float:
+    """Instructions of one call, in the round of `count` calls that had the fewest."""
+    numbers = iter(range(1, 1 << 62))
 
-    def __init__(self, server: Server, folder: Path):
-        self.server, self._folder = server, folder
+    def total(calls: int) -> int:
+        said = counters.of(lambda: [call(next(numbers)) for _ in range(calls)])
+        return sum(map(int, TOTALS.findall(said)))
 
-    def of(self, call: Call, count: int) -> float:
-        """Instructions of one call, in the round of `count` calls that had the fewest."""
-        numbers = iter(range(1, 1 << 62))
-        self._round(call, numbers, WARM_UP_CALLS)
-        return min(self._round(call, numbers, count) for _ in range(ROUNDS)) / count
-
-    def _round(self, call: Call, numbers: Iterator[int], count: int) -> int:
-        self._control("--zero")
-        for _ in range(count):
-            call(next(numbers))
-        before = set(self._dumps())
-        self._control("--dump")
-        # The server writes it when it next gets a turn.
-        wait_until(lambda: set(self._dumps()) - before, "the counters to be written")
-        (dump,) = set(self._dumps()) - before
-        return sum(map(int, TOTALS.findall(dump.read_text())))
-
-    def _dumps(self) -> list[Path]:
-        """Those that are written to their end."""
-        return [it for it in self._folder.glob("counted.*") if TOTALS.search(it.read_text())]
-
-    def _control(self, what: str) -> None:
-        command = ["callgrind_control", what, str(self.server.pid)]
-        subprocess.run(command, check=True, capture_output=True, cwd=self._folder)
-
-
-@contextmanager
-def counted(binary: Path) -> Iterator[Counter]:
-    """The server as a program that valgrind runs; `exec` keeps its process."""
-    folder = Path(tempfile.mkdtemp(prefix="tk-counted-"))
-    wrapper = folder / "threadkeep"
-    options = f"--tool=callgrind --callgrind-out-file={folder}/counted --log-file={folder}/log"
-    wrapper.write_text(f'#!/bin/sh\nexec valgrind {options} "{binary}" "$@"\n')
-    wrapper.chmod(0o755)
-    place = Place()
-    server = Server(place, binary=wrapper)
-    try:
-        yield Counter(server.start(), folder)
-    finally:
-        server.kill()
-        place.remove()
-        shutil.rmtree(folder, ignore_errors=True)
+    total(WARM_UP_CALLS)
+    return min(total(count) for _ in range(ROUNDS)) / count
 
 
 def measure(binary: Path, count: int) -> dict[str, float]:
-    with counted(binary) as counter:
-        return {name: counter.of(call, count) for name, call in calls(counter.server).items()}
+    place = Place()
+    try:
+        with counting(place, binary) as counters:
+            each = calls(counters.server).items()
+            return {name: fewest(counters, call, count) for name, call in each}
+    finally:
+        place.remove()
 
 
 def main() -> int:

@@ -4,20 +4,17 @@ Needs no debug information. The symbol of a function names its module, or the ty
 """
 
 import re
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache, cached_property
 from pathlib import Path
 
 from support import settings
-from support.server import Place, Server
-from support.waiting import wait_until
+from support.callgrind import Counters
 
 SOURCES = settings.ROOT / "src"
 CRATE = "threadkeep::"
+# So that every line of the counters has whole names.
+OPTIONS = ("--compress-strings=no", "--compress-pos=no")
 FUNCTION = re.compile(r"(?m)^fn=(.+)$")
 # callgrind's mark of a function that is inside of itself.
 RECURSION = re.compile(r"'\d+$")
@@ -26,34 +23,15 @@ IMPL = re.compile(r"(?m)^\s*impl(?:<[^{;]*?>)?\s+([\w:]+)(?:<[^{;]*?>)?\s+for\s+
 ROUNDS = 3
 
 
-class Executed:
-    """A server under callgrind."""
+def executed(counters: Counters, call: Callable[[], object]) -> set[str]:
+    """The files of `src/` of which `call` runs a function, each time. What only the first call needs was done before."""
+    call()
+    return set.intersection(*(_once(counters, call) for _ in range(ROUNDS)))
 
-    def __init__(self, server: Server, folder: Path):
-        self.server, self._folder = server, folder
 
-    def files(self, call: Callable[[], object]) -> set[str]:
-        """The files of `src/` of which `call` runs a function, each time. What only the first call needs was done before."""
-        call()
-        return set.intersection(*(self._round(call) for _ in range(ROUNDS)))
-
-    def _round(self, call: Callable[[], object]) -> set[str]:
-        self._control("--zero")
-        call()
-        before = self._dumps()
-        self._control("--dump")
-        wait_until(lambda: self._dumps() - before, "the counters to be written")
-        (dump,) = self._dumps() - before
-        names = set(FUNCTION.findall(dump.read_text()))
-        return {found for name in names if (found := tree().file_of(RECURSION.sub("", name)))}
-
-    def _dumps(self) -> set[Path]:
-        """Those that are written to their end."""
-        return {it for it in self._folder.glob("counted.*") if "\ntotals: " in it.read_text()}
-
-    def _control(self, what: str) -> None:
-        command = ["callgrind_control", what, str(self.server.pid)]
-        subprocess.run(command, check=True, capture_output=True, cwd=self._folder)
+def _once(counters: Counters, call: Callable[[], object]) -> set[str]:
+    names = set(FUNCTION.findall(counters.of(call)))
+    return {found for name in names if (found := tree().file_of(RECURSION.sub("", name)))}
 
 
 class Tree:
@@ -138,21 +116,3 @@ def without_generics(path: str) -> str:
 
 def last_word(path: str) -> str:
     return re.sub(r"\W", "", without_generics(path).split("::")[-1])
-
-
-@contextmanager
-def executed(place: Place) -> Iterator[Executed]:
-    """The server as a program that valgrind runs; `exec` keeps its process."""
-    folder = Path(tempfile.mkdtemp(prefix="tk-executed-"))
-    wrapper = folder / "threadkeep"
-    options = "--compress-strings=no --compress-pos=no"
-    options += f" --callgrind-out-file={folder}/counted --log-file={folder}/log"
-    command = f'valgrind --tool=callgrind {options} "{settings.BINARY}" "$@"'
-    wrapper.write_text(f"#!/bin/sh\nexec {command}\n")
-    wrapper.chmod(0o755)
-    server = Server(place, binary=wrapper)
-    try:
-        yield Executed(server.start(), folder)
-    finally:
-        server.kill()
-        shutil.rmtree(folder, ignore_errors=True)

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from support import settings
-from support.executed import Executed, executed, tree
+from support.callgrind import Counters, counting
+from support.executed import OPTIONS, executed, tree
 from support.http import post_json, request
 from support.native import Native, checkpoint
 from support.postgres import Databases
@@ -84,10 +85,10 @@ class Calls:
         return json.loads(answer.body)
 
 
-def walks(measured: Executed) -> dict[str, set[str]]:
+def walks(measured: Counters) -> dict[str, set[str]]:
     """Files by the title of their call."""
     calls = Calls(measured.server.url).prepared()
-    of_all = measured.files(calls.idle)
+    of_all = executed(measured, calls.idle)
     each: dict[str, Callable[[], None]] = {
         "A put: `POST /v1/checkpoints/commit`": calls.put,
         "A search: `POST /v1/store/search`": calls.search,
@@ -95,7 +96,7 @@ def walks(measured: Executed) -> dict[str, set[str]]:
         "An append: `POST /v1/sessions/append`": calls.append,
         "A restore: `POST /v1/snapshots/restore`": calls.restore,
     }
-    return {title: measured.files(call) - of_all for title, call in each.items()}
+    return {title: executed(measured, call) - of_all for title, call in each.items()}
 
 
 def is_of_a_noun(file: str) -> bool:
@@ -138,7 +139,7 @@ def listed(files: set[str]) -> str:
 def found(databases: Databases) -> dict[str, set[str]]:
     place = Place(databases)
     try:
-        with executed(place) as measured:
+        with counting(place, settings.BINARY, *OPTIONS) as measured:
             return walks(measured)
     finally:
         place.remove()
