@@ -1,5 +1,5 @@
-"""What one request takes of the server's memory: no more than eight times its body and 16 MiB, whatever it asks for. What a read takes
-is bounded however much is stored.
+"""Measures the memory that one request takes: at most eight times its body and 16 MiB, whatever it asks for. A read takes a bounded
+amount however much is stored.
 
 The server is a process of its own. Its highest memory is forgotten before each request (`clear_refs`) and read after it (`VmHWM`).
 """

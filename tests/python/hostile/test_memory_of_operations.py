@@ -1,5 +1,5 @@
-"""What one request of each operation of the API document takes of the server's memory: eight times the bytes that were sent and
-answered, and 16 MiB, at most. Requests are made by rule from the document, so that a new operation is measured too.
+"""Measures the memory that one request of each operation of the API document takes: at most eight times the bytes that were sent and
+answered, and 16 MiB. Requests are made by rule from the document, so that a new operation is measured too.
 """
 
 import json

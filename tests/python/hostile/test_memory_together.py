@@ -1,5 +1,5 @@
-"""What many requests at one time take of the server's memory, each the worst of its operation: twice the memory for bodies, and 256 MiB,
-at most. Others are answered meanwhile.
+"""Measures the memory that many requests take at one time, each the worst of its operation: at most twice the memory for bodies, and
+256 MiB. Others are answered meanwhile.
 """
 
 import gzip

@@ -1,4 +1,4 @@
-"""What tests of memory read: threads, items, files, sessions and snapshots, large ones and many. Packed they are small."""
+"""Stores what tests of memory read: threads, items, files, sessions and snapshots, large ones and many. Packed they are small."""
 
 import base64
 import io

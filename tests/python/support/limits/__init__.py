@@ -1,4 +1,4 @@
-"""How each limit of `GET /v1/limits` is shown: by a request that goes over it by one, or by tests that are named."""
+"""Lists the limits of `GET /v1/limits`, each with a request that goes over it by one, or with the names of tests that show it."""
 
 from support.limits.checkpoints import CHECKPOINTS
 from support.limits.files import FILES

@@ -1,4 +1,4 @@
-"""What a row of the table of limits is made of: a request whose size is a number, and how it is refused when it is one too large."""
+"""Defines the rows of the table of limits: a request whose size is a number, and the refusal of one that is one too large."""
 
 import json
 import re
