@@ -80,6 +80,9 @@ export class Keys {
     await this.page.keyboard.press("Control+k");
     await this.page.getByRole("dialog", { name: "Go to" }).waitFor();
     await this.type(name);
+    // An action is offered when what it is done to was read. Its name begins with a capital; a place has what was typed.
+    const chosen = this.page.getByRole("option", { selected: true });
+    await chosen.filter({ hasText: /^[A-Z]/ }).waitFor();
     await this.page.keyboard.press("Enter");
     const dialog = this.page.getByRole("dialog", { name: title });
     await dialog.waitFor();
