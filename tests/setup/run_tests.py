@@ -25,7 +25,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTHON = Path(sys.executable)
 CLIENT = ROOT / "clients" / "python"
 PYTHON_TESTS = ROOT / "tests" / "python"
-PYTHON_SOURCES = [CLIENT, PYTHON_TESTS, ROOT / "tests" / "setup", ROOT / "examples"]
+PYTHON_SOURCES = [
+    CLIENT,
+    PYTHON_TESTS,
+    ROOT / "tests" / "setup",
+    ROOT / "examples",
+    ROOT / "deploy",
+]
 JAVASCRIPT_CLIENT = ROOT / "clients" / "js"
 JAVASCRIPT_TESTS = ROOT / "tests" / "js"
 CONSOLE = ROOT / "clients" / "console"
@@ -293,6 +299,9 @@ def environment() -> dict[str, str]:
     if "THREADKEEP_TEST_OPENAPI_BIN" not in env:
         script = [ROOT / "tests" / "setup" / "openapi.sh"]
         env["THREADKEEP_TEST_OPENAPI_BIN"] = subprocess.check_output(script, text=True).strip()
+    if "THREADKEEP_TEST_DEPLOY_BIN" not in env:
+        script = [ROOT / "tests" / "setup" / "deploy.sh"]
+        env["THREADKEEP_TEST_DEPLOY_BIN"] = subprocess.check_output(script, text=True).strip()
     if "THREADKEEP_TEST_DEV_SERVER_BIN" not in env:
         script = [ROOT / "tests" / "setup" / "dev_server.sh"]
         env["THREADKEEP_TEST_DEV_SERVER_BIN"] = subprocess.check_output(script, text=True).strip()

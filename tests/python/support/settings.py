@@ -28,6 +28,8 @@ PG_PLAIN_BIN = _place("THREADKEEP_TEST_PG_PLAIN_BIN")
 S3_BIN = _place("THREADKEEP_TEST_S3_BIN") or ROOT / "target" / "s3" / "bin" / "moto_server"
 # The programs that read the OpenAPI document (tests/setup/openapi.sh prints their folder).
 OPENAPI_BIN = _place("THREADKEEP_TEST_OPENAPI_BIN") or ROOT / "target" / "openapi" / "bin"
+# The programs that read the files of deploy/ and .github/ (tests/setup/deploy.sh prints their folder).
+DEPLOY_BIN = _place("THREADKEEP_TEST_DEPLOY_BIN") or ROOT / "target" / "deploy" / "bin"
 # LangGraph's own development server, which the wire is held against.
 DEV_SERVER_BIN = _place("THREADKEEP_TEST_DEV_SERVER_BIN") or ROOT / "target" / "dev-server" / "bin"
 # Name and version of each peer that this run is meant to try, as JSON; unset, those of requirements.txt.
