@@ -8,6 +8,7 @@ command -v cc >/dev/null || missing="$missing gcc libc6-dev"
 command -v ps >/dev/null || missing="$missing procps"
 command -v curl >/dev/null || missing="$missing curl"
 command -v valgrind >/dev/null || missing="$missing valgrind"
+command -v systemd-analyze >/dev/null || missing="$missing systemd"
 command -v redis-server >/dev/null || missing="$missing redis-server"
 if ! command -v python3 >/dev/null; then
     missing="$missing python3 python3-venv"
