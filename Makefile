@@ -4,7 +4,7 @@ PYTHON := target/py/bin/python
 RELEASE := $(CURDIR)/target/release/threadkeep
 SOAK := FUZZ_SECONDS=3200 ALIAS_IDS=10000 UPGRADE_THREADS=100000 KILLS=20 DATABASE_SHUTDOWNS=5 COMMITS_BETWEEN_FAULTS=300 NETWORK_SECONDS=1800 RESTART_SECONDS=10 CONCURRENCY_SECONDS=60 NESTED_TASKS=1000 LARGE_VALUE_MIB=200 LIST_THREADS=100000 LIST_STEPS=10000 LIST_FILES=50000 LIST_ITEMS=10000 DIFFERENTIAL_EXAMPLES=60 ROUND_TRIPS=300 DERANDOMIZED=0 SCAN_ITEMS=10000 STALL_CHANGES=200000 STALL_GROWTH_MIB_MAX=48 VECTORS=50000 CONTENT_MIB=1024 WORKSPACE_MIB=100 SCHEMATHESIS_REQUESTS=50000 DAMAGES=200 SNAPSHOT_SEEDS=8 SNAPSHOT_SIZE=1000 HOSTILE_SECONDS=1800 ALONE_TURN_SECONDS_MAX=5 TURN_SECONDS_MAX=5 MEMORY_BODY_MIB=24 MEMORY_TURNS=30
 
-.PHONY: run test check matrix image screenshots demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
+.PHONY: run test check matrix image dist screenshots demo demo-warm-sandbox bench soak lint pin release earlier npm-package compile \
 	setup setup-system setup-python setup-weights setup-node setup-postgres setup-object-store setup-chromium \
 	setup-newest-python setup-newest-node setup-openapi setup-deploy setup-dev-server setup-docs
 
@@ -35,6 +35,9 @@ demo-warm-sandbox: setup-python setup-node release ## a sandbox that is killed c
 
 image: ## the container image `threadkeep`, of the commit that is checked out
 	git archive HEAD | docker build --tag threadkeep --file deploy/container/Dockerfile -
+
+dist: setup-node ## packs the server: a wheel, npm packages, a tarball and a .deb in target/packages; builds for a long time
+	deploy/packages/dist.sh
 
 npm-package: setup-node ## packs the npm package: target/packages/threadkeep-*.tgz, to install into a project
 	mkdir -p target/packages

@@ -107,6 +107,7 @@ def lints() -> list[Suite]:
             [PYTHON, "-m", "ruff", "format", "--no-cache", "--check", *PYTHON_SOURCES],
         ),
         lint("mypy, client", [*MYPY, "src"], cwd=CLIENT),
+        lint("mypy, server package", [*MYPY, "src"], cwd=ROOT / "deploy" / "packages" / "python"),
         lint("mypy, test support", [*MYPY, "support"], cwd=PYTHON_TESTS),
         lint("mypy, test runner", [*MYPY, *TYPED_SCRIPTS], cwd=SETUP),
         pages(),
