@@ -19,10 +19,12 @@ from support.native import Native
 from support.postgres import Databases, Postgres
 from support.server import Place, Server
 
-# They are not made, rather than skipped, where there is no deepagents, or no earlier version of the program.
+# They are not made, rather than skipped, where there is no deepagents, no container engine, or no earlier version of the program.
 collect_ignore = (
     [] if settings.EARLIER_BINARY else ["upgrades/test_threads.py", "upgrades/test_two_versions.py"]
 )
+if not settings.HAS_CONTAINERS:
+    collect_ignore += ["deploy/test_engine.py"]
 if not settings.HAS_DEEPAGENTS:
     collect_ignore += [
         "equivalence/test_removing_history.py",

@@ -30,6 +30,8 @@ S3_BIN = _place("THREADKEEP_TEST_S3_BIN") or ROOT / "target" / "s3" / "bin" / "m
 OPENAPI_BIN = _place("THREADKEEP_TEST_OPENAPI_BIN") or ROOT / "target" / "openapi" / "bin"
 # The programs that read the files of deploy/ and .github/ (tests/setup/deploy.sh prints their folder).
 DEPLOY_BIN = _place("THREADKEEP_TEST_DEPLOY_BIN") or ROOT / "target" / "deploy" / "bin"
+# A container engine is there, or dockerd for one of the tests' own: the image is built and run by it.
+HAS_CONTAINERS = os.environ.get("THREADKEEP_TEST_DOCKER") == "required"
 # LangGraph's own development server, which the wire is held against.
 DEV_SERVER_BIN = _place("THREADKEEP_TEST_DEV_SERVER_BIN") or ROOT / "target" / "dev-server" / "bin"
 # Name and version of each peer that this run is meant to try, as JSON; unset, those of requirements.txt.
