@@ -10,6 +10,7 @@ contract! {
         a_repeated_change_is_answered_once
         documents_have_versions_and_grow
         documents_of_many_sessions_are_found_together
+        thousands_of_documents_are_found_in_time
         sessions_are_listed_newest_first;
     session_lives:
         a_deleted_session_is_gone_with_everything

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures::future::join_all;
 use threadkeep::domain::sessions::change::{About, Append, Step, StepDone};
 use threadkeep::domain::sessions::loading::{Load, Loaded};
 use threadkeep::domain::sessions::service::SessionCall;
 use threadkeep::domain::sessions::storage::{FindDocuments, ListSessions};
 use threadkeep::domain::{Conflict, Error};
+use threadkeep::storage::{self, ReadTimes, StorageConfig};
 
-use crate::harness::{Harness, NEVER, conflict};
+use crate::harness::{Harness, NEVER, config, conflict};
 
 use crate::session_calls::*;
 
@@ -240,6 +243,27 @@ pub async fn documents_of_many_sessions_are_found_together(harness: Harness) {
     let all = desk.sessions.find_documents(&desk.caller, &find(&[])).await.unwrap();
     assert_eq!(all.len(), 3);
     assert!(desk.sessions.find_documents(&desk.caller, &find(&["r"])).await.unwrap().is_empty());
+}
+
+/// Comparing each with each of so many would take several times as long as the search may.
+pub async fn thousands_of_documents_are_found_in_time(harness: Harness) {
+    const SESSIONS: usize = 4_000;
+    let read_times = ReadTimes { search: Duration::from_secs(4), ..ReadTimes::default() };
+    let config = StorageConfig { exclusive: false, read_times, ..config(harness.url()) };
+    let desk = Desk::of(&storage::open(&config).await.unwrap(), &harness.caller).await;
+    let all: Vec<usize> = (0..SESSIONS).collect();
+    for some in all.chunks(500) {
+        let put = async |at: &usize| {
+            let steps = vec![put("summary", &format!("of {at}"), None)];
+            desk.change(&name(&["p", &format!("{at:04}")]), steps).await
+        };
+        join_all(some.iter().map(put)).await.into_iter().for_each(|it| assert!(it.is_ok()));
+    }
+    let find =
+        FindDocuments { kind: "kind".into(), key_prefix: Vec::new(), name: "summary".into() };
+    let found = desk.sessions.find_documents(&desk.caller, &find).await.unwrap();
+    let texts = found.iter().map(|(_, it)| String::from_utf8(it.text.to_vec()).unwrap());
+    assert!(texts.eq((0..SESSIONS).map(|at| format!("of {at}"))));
 }
 
 pub async fn sessions_are_listed_newest_first(harness: Harness) {

@@ -127,7 +127,8 @@ impl Dialect {
                 "cross join lateral (select {columns} from {table} {alias} where {condition} {end}) {alias}"
             );
         }
-        format!("join {table} {alias} on {condition}")
+        // A cross join keeps this order. Else SQLite may go through the table, and through the whole list again for each of its rows.
+        format!("cross join {table} {alias} on {condition}")
     }
 
     /// A join that names a value, and its name: a look-up by an expression may miss its index for what the expression costs.

@@ -139,17 +139,17 @@ pub async fn find_documents<T: SessionEngine>(
     let all: Vec<&StoredEntry> = stored.values().flatten().collect();
     let chunks = read_chunks(access.as_mut(), dialect, &secret, (&caller.tenant, all)).await?;
     access.end().await?;
-    let mut documents = Vec::with_capacity(found.len());
-    for (at, row) in found.iter().enumerate() {
+    let pieces = stored.values().map(Vec::len).sum();
+    let size = cpu_pool::size_of(pieces, usize::try_from(bytes).unwrap_or(usize::MAX));
+    let document = |(at, row): (usize, &SqlRow)| -> Result<(SessionName, Content)> {
         let session = SessionName::stored(query.kind.clone(), row.bytes(0)?);
         let session = session.ok_or_else(|| damaged("the key of a session"))?;
         let pieces = stored.get(&at).map(Vec::as_slice).unwrap_or_default();
         let log = log_row(row, 3)?;
-        let open = || join(&secret, &chunks, &query.name, &log, pieces);
-        let content = cpu_pool::run_here(&caller.tenant, size_of(pieces), open).await??;
-        documents.push((session, content));
-    }
-    Ok(documents)
+        Ok((session, join(&secret, &chunks, &query.name, &log, pieces)?))
+    };
+    let open = || found.iter().enumerate().map(document).collect();
+    cpu_pool::run_here(&caller.tenant, size, open).await?
 }
 
 async fn read_pieces(
@@ -163,12 +163,12 @@ async fn read_pieces(
         return Ok(pieces);
     }
     let [at, session, log, floor, scope] = [0, 1, 2, 3, 4].map(number);
-    let text = format!(
-        "select {COLUMNS}, {scope}, {at}
-         {{from_each}} join session_entries e on e.tenant = $3 and e.session_no = {session} and e.log_no = {log}
-            and e.era = 0 and e.seq > {floor} and length($2) > 0
-         order by 10, 1"
+    let condition = format!(
+        "e.tenant = $3 and e.session_no = {session} and e.log_no = {log} and e.era = 0
+            and e.seq > {floor} and length($2) > 0"
     );
+    let entries = dialect.probe_all("e.*", "session_entries", "e", &condition);
+    let text = format!("select {COLUMNS}, {scope}, {at} {{from_each}} {entries} order by 10, 1");
     let binds = [wanted.binds(), vec![tenant.into()]].concat();
     for row in access.rows(&dialect.fill(&text), &binds).await? {
         let at = usize::try_from(row.integer(9)?).unwrap_or(0);
