@@ -9,6 +9,7 @@ contract! {
         a_condition_holds_or_nothing_happens
         a_repeated_request_is_answered_once
         a_batch_reads_before_it_writes_and_the_last_put_counts
+        a_batch_without_time_for_searches_gets_and_changes
         an_atomic_batch_happens_whole_or_not_at_all
         values_that_are_no_documents_are_refused
         all_edits_of_one_item_survive

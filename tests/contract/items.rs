@@ -1,6 +1,7 @@
 //! Tests that items come back as they were put, with versions that never repeat, and are written only where the condition holds.
 
 use std::slice::from_ref;
+use std::time::Duration;
 
 use threadkeep::domain::caller::Caller;
 use threadkeep::domain::store::item::{Address, ChangeItem, ItemOp, Key, NamespacePage, OpResult};
@@ -187,6 +188,30 @@ pub async fn a_batch_reads_before_it_writes_and_the_last_put_counts(h: Harness) 
             assert_eq!(crate::store::keys(&page.items), ["old"]);
         }
     }
+}
+
+pub async fn a_batch_without_time_for_searches_gets_and_changes(h: Harness) {
+    let store = Store::with_batch_time(&h.storage, &h.caller, Duration::ZERO).await;
+    store.put(&["n"], "a", r#"{"n":1}"#).await;
+    let ops = vec![
+        ItemOp::Search(search(&["n"], r#"{"n":1}"#)),
+        get(&["n"], "a", false),
+        ItemOp::Change(change(&["n"], "b", Some("{}"))),
+        ItemOp::ListNamespaces(all_namespaces()),
+    ];
+    let results = store.batch(ops, false).await.unwrap();
+    let [
+        Err(Error::ReadTooLong),
+        Ok(OpResult::Got(Some(_))),
+        Ok(OpResult::Put(_)),
+        Err(Error::ReadTooLong),
+    ] = &results[..]
+    else {
+        panic!("{results:?}")
+    };
+    assert!(store.get(&["n"], "b").await.is_some());
+    // One search alone has its own time.
+    assert_eq!(store.search(search(&["n"], r#"{"n":1}"#)).await.items.len(), 1);
 }
 
 pub async fn an_atomic_batch_happens_whole_or_not_at_all(h: Harness) {

@@ -2,7 +2,7 @@
 //! rows would not.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::{BoxFuture, join_all};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, SqliteConnection};
@@ -12,6 +12,7 @@ use threadkeep::domain::limits::LIMITS;
 use threadkeep::domain::sessions::name::SessionName;
 use threadkeep::domain::sessions::storage::FindDocuments;
 use threadkeep::domain::snapshots::storage::ListSnapshots;
+use threadkeep::domain::store::item::ItemOp;
 use threadkeep::domain::store::namespace::Namespace;
 use threadkeep::domain::tenants::audit::EventQuery;
 use threadkeep::domain::threads::retention::ReportQuery;
@@ -23,7 +24,7 @@ use crate::commands::Put;
 use crate::granted_callers;
 use crate::harness::{Harness, commit, config, thread_id};
 use crate::session_calls::{Desk, all_of_kind, name};
-use crate::store::Store;
+use crate::store::{Store, change, scope};
 
 /// What the lists read.
 const TABLES: [&str; 8] = [
@@ -51,6 +52,7 @@ async fn every_list_ends_when_its_time_is_over() {
     let lists = Lists::of(h, &many).await;
     locking.execute(AssertSqlSafe(lock)).await.unwrap();
     lists.check_that_each_ends().await;
+    lists.check_that_a_batch_ends().await;
     locking.execute("rollback").await.unwrap();
     lists.check_that_they_list_again().await;
 }
@@ -65,6 +67,7 @@ async fn every_list_of_an_embedded_database_ends_when_its_time_is_over() {
     let lists = Lists::of(h, &soon).await;
     let endless = Endless::make(&url, &TABLES).await;
     lists.check_that_each_ends().await;
+    lists.check_that_a_batch_ends().await;
     endless.end().await;
     lists.check_that_they_list_again().await;
 }
@@ -118,8 +121,26 @@ impl Lists {
         join_all(ends).await;
     }
 
+    /// All of its counts have the time of one.
+    async fn check_that_a_batch_ends(&self) {
+        let time = Duration::from_millis(500);
+        let store = Store::with_batch_time(&self.h.storage, &self.h.caller, time).await;
+        let counts = |count| vec![ItemOp::Count(scope(&["n"], r#"{"n":1}"#)); count];
+        let began = Instant::now();
+        // As many would take minutes, one after the other.
+        let counted = timeout(PATIENCE, store.batch(counts(400), false)).await;
+        let counted = counted.expect("it did not end").unwrap();
+        assert!(counted.iter().all(|it| matches!(it, Err(Error::ReadTooLong))));
+        assert!(began.elapsed() < Duration::from_secs(LIMITS.search_seconds_max));
+        let mut ops = counts(2);
+        ops.push(ItemOp::Change(change(&["n"], "put", Some("{}"))));
+        let together = timeout(PATIENCE, store.batch(ops, true)).await;
+        assert!(matches!(together.expect("it did not end"), Err(Error::ReadTooLong)));
+    }
+
     async fn check_that_they_list_again(&self) {
         let Self { sessions, session, .. } = self;
+        assert_eq!(Store::on(&self.h).await.get(&["n"], "put").await, None);
         let streams = sessions.sessions.list_streams(&sessions.caller, session).await;
         assert_eq!(streams.unwrap().len(), 1);
     }

@@ -1,6 +1,7 @@
 //! Puts into the store and reads from it in short form, through the same queue as the server's.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use threadkeep::domain::caller::{Caller, Grants};
@@ -41,6 +42,23 @@ impl Store {
     }
 
     pub async fn of(storage: &Arc<dyn Storage>, caller: &Caller) -> Self {
+        Self::made(storage, caller, |it| it).await
+    }
+
+    /// Whose batches have so much time for what they search.
+    pub async fn with_batch_time(
+        storage: &Arc<dyn Storage>,
+        caller: &Caller,
+        time: Duration,
+    ) -> Self {
+        Self::made(storage, caller, |it| it.with_batch_time(time)).await
+    }
+
+    async fn made(
+        storage: &Arc<dyn Storage>,
+        caller: &Caller,
+        shaped: impl FnOnce(Items) -> Items,
+    ) -> Self {
         let clock = Arc::new(Clock::Fixed(Mutex::new(START)));
         let commits = Arc::new(ItemCommit::start(storage.clone(), &clock));
         let quotas = Quotas::load(storage.clone(), Arc::clone(&clock), Rates::default());
@@ -50,7 +68,7 @@ impl Store {
         let settings = Arc::new(settings.await.unwrap());
         let declared = Arc::clone(&settings);
         let items = Items::new(storage.clone(), commits, Arc::clone(&clock), own, declared);
-        let items = Arc::new(items);
+        let items = Arc::new(shaped(items));
         Self {
             items,
             settings,

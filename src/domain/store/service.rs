@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
 
 use super::batch::PreparedChanges;
 use super::changing::Changing;
@@ -36,6 +38,8 @@ pub struct Items {
     embedder: Embedder,
     /// Told when vectors are to be made.
     indexer: Arc<Notify>,
+    /// What the searches, lists and counts of one batch may take together.
+    batch_time: Duration,
 }
 
 /// Operations that arrived together. What was wrong with one of them already is its result.
@@ -57,7 +61,14 @@ impl Items {
         settings: Arc<NamespaceSettings>,
     ) -> Self {
         let (embedder, indexer) = (Embedder::default(), Arc::default());
-        Self { storage, commits, clock, quotas, settings, embedder, indexer }
+        let batch_time = Duration::from_secs(LIMITS.search_seconds_max);
+        Self { storage, commits, clock, quotas, settings, embedder, indexer, batch_time }
+    }
+
+    /// With another time for the searches, lists and counts of one batch.
+    #[must_use]
+    pub fn with_batch_time(self, batch_time: Duration) -> Self {
+        Self { batch_time, ..self }
     }
 
     /// With an endpoint for embeddings, and who makes vectors with it.
@@ -136,30 +147,64 @@ impl Items {
     ) -> Vec<(usize, Result<OpResult>)> {
         let mut results = Vec::with_capacity(ops.len());
         let (mut gets, mut bytes) = (Vec::new(), 0);
+        // One alone has the time of a search.
+        let ends = (ops.len() > 1).then(|| Instant::now() + self.batch_time);
         for (at, op) in ops {
             if bytes > LIMITS.store_answer_bytes_max {
                 results.push((at, Err(too_much_together())));
                 continue;
             }
-            let result = match op {
+            let op = match op {
                 ItemOp::Get(get) => {
                     gets.push((at, get));
                     continue;
                 }
-                ItemOp::Search(query) => self.search(caller, &query).await.map(OpResult::Found),
-                ItemOp::ListNamespaces(query) => {
-                    self.list_namespaces(caller, query).await.map(OpResult::Namespaces)
-                }
-                ItemOp::Count(scope) => self.count(caller, &scope).await.map(OpResult::Count),
-                ItemOp::Change(_) => Err(Error::Internal("a change among the reads".into())),
+                op => op,
             };
-            if let Ok(OpResult::Found(page)) = &result {
+            let mut result = self.find_until(ends, caller, &op).await;
+            if let (Ok(OpResult::Found(page)), ItemOp::Search(query)) = (&mut result, &op) {
                 bytes += page.items.iter().map(Item::value_bytes).sum::<u64>();
+                // It writes, so nothing ends it.
+                if query.refresh_ttl
+                    && let Err(error) = self.refresh_page(caller, page).await
+                {
+                    result = Err(error);
+                }
             }
             results.push((at, result));
         }
+        // One statement, as long as the request.
         results.extend(self.get(caller, gets).await);
         results
+    }
+
+    /// Ends the work where the time of the batch is over.
+    async fn find_until(
+        &self,
+        ends: Option<Instant>,
+        caller: &Caller,
+        op: &ItemOp,
+    ) -> Result<OpResult> {
+        match ends {
+            None => self.find(caller, op).await,
+            Some(ends) if Instant::now() >= ends => Err(Error::ReadTooLong),
+            Some(ends) => {
+                timeout_at(ends, self.find(caller, op)).await.unwrap_or(Err(Error::ReadTooLong))
+            }
+        }
+    }
+
+    async fn find(&self, caller: &Caller, op: &ItemOp) -> Result<OpResult> {
+        match op {
+            ItemOp::Search(query) => self.search(caller, query).await.map(OpResult::Found),
+            ItemOp::ListNamespaces(query) => {
+                self.list_namespaces(caller, query.clone()).await.map(OpResult::Namespaces)
+            }
+            ItemOp::Count(scope) => self.count(caller, scope).await.map(OpResult::Count),
+            ItemOp::Get(_) | ItemOp::Change(_) => {
+                Err(Error::Internal("an operation that finds nothing".into()))
+            }
+        }
     }
 
     /// All in one statement.
@@ -208,20 +253,20 @@ impl Items {
         }
         let now = self.clock.now();
         let query = &self.embedder.resolve(query.clone()).await?;
-        let mut page = match &query.mode {
-            SearchMode::Text(text) => self.search_text(caller, &within, (query, text), now).await?,
+        match &query.mode {
+            SearchMode::Text(text) => self.search_text(caller, &within, (query, text), now).await,
             SearchMode::Hybrid(text, near) => {
-                self.search_hybrid(caller, &within, (query, text, near), now).await?
+                self.search_hybrid(caller, &within, (query, text, near), now).await
             }
             SearchMode::List | SearchMode::Vector(_) | SearchMode::Question { .. } => {
-                self.storage.search_items(caller, &within, query, now).await?
+                self.storage.search_items(caller, &within, query, now).await
             }
-        };
-        if query.refresh_ttl {
-            let mut due: Vec<&mut Item> = page.items.iter_mut().collect();
-            self.refresh(caller, &mut due, now).await?;
         }
-        Ok(page)
+    }
+
+    async fn refresh_page(&self, caller: &Caller, page: &mut ItemPage) -> Result<()> {
+        let mut due: Vec<&mut Item> = page.items.iter_mut().collect();
+        self.refresh(caller, &mut due, self.clock.now()).await
     }
 
     async fn count(&self, caller: &Caller, scope: &Scope) -> Result<u64> {

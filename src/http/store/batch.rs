@@ -22,7 +22,8 @@ use crate::http::request::problem::Problem;
 ///
 /// All reads see the state from before the batch; of several changes of one item the last one counts. With `atomic` (the
 /// default) all changes happen or none, and the first error is the error of the call, its field begins with `ops[n]`. Without,
-/// each operation has its own result or `error`.
+/// each operation has its own result or `error`. Searches, lists and counts have the time of one search together,
+/// `search_seconds_max`; what has none left is `deadline_exceeded`. Gets and changes are not cut off.
 #[utoipa::path(
     post, path = "/v1/store/batch", operation_id = "run_store_batch", tag = "store",
     request_body(content = BatchBody, example = json!({"atomic": false, "ops": [
