@@ -39,7 +39,7 @@ impl ArrivingArchive {
         };
         let content = ArrivingContent::begun("archive", id, (of.size_bytes, ATTEMPT));
         let mut digest = NounDigest::default();
-        digest.add(payload);
+        digest.add_payload(&caller.tenant, payload).await?;
         Ok(Self { of, caller, content, digest })
     }
 
@@ -56,7 +56,7 @@ impl ArrivingArchive {
         let Record::Slice(slice) = record else {
             return Err(wrong("a record that is not of the archive"));
         };
-        self.digest.add(payload);
+        self.digest.add_payload(&self.caller.tenant, payload).await?;
         self.content.put(ground, to_slice(slice)).await.map(drop)
     }
 

@@ -7,6 +7,7 @@ use super::import::Ground;
 use crate::domain::clock::random_id;
 use crate::domain::files::contents::{ContentId, NewSlice, Part};
 use crate::domain::limits::LIMITS;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::Address;
 use crate::domain::{Error, Result};
 
@@ -50,7 +51,7 @@ impl ArrivingContent {
         if bytes.is_empty() || bytes.len() as u64 > LIMITS.content_slice_bytes {
             return Err(Error::invalid(self.of, "a slice of an impossible length"));
         }
-        self.hash.update(&bytes);
+        cpu_pool::run_here(&caller.tenant, bytes.len(), || self.hash.update(&bytes)).await?;
         let (start, number) = (self.size_bytes, self.slices);
         self.size_bytes += bytes.len() as u64;
         self.slices += 1;

@@ -13,6 +13,7 @@ use super::snapshots::counted;
 use super::values::Unpacker;
 use crate::domain::export::items::{ItemRecord, StoredItem};
 use crate::domain::files::contents::ContentId;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::store::item::Address;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::{Error, Result};
@@ -33,6 +34,14 @@ pub struct ArrivingCopies {
     /// One whose contents have not all come.
     open: Option<(ItemRecord, Vec<ContentId>, usize)>,
     content: Option<ArrivingContent>,
+}
+
+/// What a record says.
+enum Unpacked {
+    /// None: its bytes make no item.
+    Item(Option<Box<ItemRecord>>),
+    Slice(Bytes),
+    Other,
 }
 
 impl ArrivingCopies {
@@ -59,13 +68,22 @@ impl ArrivingCopies {
         number: Option<i64>,
         (record, payload): (Record, &Bytes),
     ) -> Result<()> {
-        match counted(&record) {
-            Some(counted) => self.digest.add(&counted.encode()),
-            None => self.digest.add(payload),
-        }
-        match record {
-            Record::Item(item) if self.open.is_none() => {
-                let item = to_item(&mut self.unpacker, item).ok_or_else(|| wrong("no item"))?;
+        let (unpacker, digest) = (&mut self.unpacker, &mut self.digest);
+        let size = payload.len().saturating_add(record.value_bytes());
+        let unpack = || {
+            match counted(&record) {
+                Some(counted) => digest.add(&counted.encode()),
+                None => digest.add(payload),
+            }
+            match record {
+                Record::Item(item) => Unpacked::Item(to_item(unpacker, item).map(Box::new)),
+                Record::Slice(slice) => Unpacked::Slice(to_slice(slice)),
+                _ => Unpacked::Other,
+            }
+        };
+        match cpu_pool::run_here(&ground.caller.tenant, size, unpack).await? {
+            Unpacked::Item(item) if self.open.is_none() => {
+                let item = *item.ok_or_else(|| wrong("no item"))?;
                 item.check()?;
                 if !item.address.namespace.starts_with(&self.prefix) {
                     return Err(wrong("an item of another namespace than it says"));
@@ -80,7 +98,7 @@ impl ArrivingCopies {
                     self.open = Some((item, Vec::new(), 0));
                 }
             }
-            Record::Slice(slice) => self.slice(ground, number.is_some(), to_slice(slice)).await?,
+            Unpacked::Slice(bytes) => self.slice(ground, number.is_some(), bytes).await?,
             _ => return Err(wrong("a record that is not of items")),
         }
         if self.waiting.len() >= SLICE_ITEMS || self.waiting_bytes >= SLICE_BYTES {

@@ -4,15 +4,16 @@ use bytes::Bytes;
 
 use super::arriving_content::ArrivingContent;
 use super::frames::FrameReader;
-use super::import::{Fate, Ground, decode, truncated};
+use super::import::{Fate, Ground, truncated};
 use super::items::{to_earlier, to_item, to_slice, write_items};
 use super::nouns::{NounDigest, NounWriter};
-use super::records::{ItemOf, Record, SliceOf};
+use super::records::{EarlierOf, ItemOf, Record, SliceOf};
 use super::stored::of_file;
 use super::values::Unpacker;
 use crate::domain::export::items::{ItemRecord, StoredItem, shown};
 use crate::domain::export::records::Existing;
 use crate::domain::files::contents::ContentId;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Conflict, Error, Result};
 
 /// Bytes of a noun of items, which is in memory as a whole: an item with all its versions may be that large.
@@ -68,11 +69,10 @@ impl Arriving<'_> {
         frames: &mut FrameReader<'_>,
         (first, payload): (ItemOf, &Bytes),
     ) -> Result<()> {
-        self.digest.add(payload);
-        self.item(first).map_err(|error| of_file(frames, error))?;
+        self.item(first, payload).await.map_err(|error| of_file(frames, error))?;
         loop {
             let Some(payload) = frames.next().await? else { return Err(truncated()) };
-            let taken = match decode(frames, &payload)? {
+            let taken = match frames.decode(&payload).await? {
                 Record::End(end) => {
                     frames.verify(end.signature.as_ref().map(|it| &it[..]))?;
                     let whole = self.current.is_none() && self.ended == self.sizes().len();
@@ -82,31 +82,48 @@ impl Arriving<'_> {
                         Err(frames.damaged("a content is cut off"))
                     };
                 }
-                Record::Item(item) => self.item(item),
-                Record::Earlier(earlier) => {
-                    let version = to_earlier(&mut self.unpacker, earlier);
-                    match (version, self.items.last_mut()) {
-                        (Some(version), Some(item)) => {
-                            self.size_bytes += version.value.len() + 256;
-                            item.earlier.push(version);
-                            self.check_size()
-                        }
-                        _ => Err(wrong("a version of no item")),
-                    }
-                }
-                Record::Slice(slice) => self.slice(slice).await,
+                Record::Item(item) => self.item(item, &payload).await,
+                Record::Earlier(earlier) => self.earlier(earlier, &payload).await,
+                Record::Slice(slice) => self.slice(slice, &payload).await,
                 _ => Err(wrong("a record that is not of items")),
             };
             taken.map_err(|error| of_file(frames, error))?;
-            self.digest.add(&payload);
         }
     }
 
-    fn item(&mut self, item: ItemOf) -> Result<()> {
-        let item = to_item(&mut self.unpacker, item).ok_or_else(|| wrong("no item"))?;
+    async fn item(&mut self, item: ItemOf, payload: &[u8]) -> Result<()> {
+        let size = item.value.size;
+        let item = self.unpack((size, payload), |it| to_item(it, item)).await?;
+        let item = item.ok_or_else(|| wrong("no item"))?;
         self.size_bytes += item.size_bytes();
         self.items.push(item);
         self.check_size()
+    }
+
+    async fn earlier(&mut self, earlier: EarlierOf, payload: &[u8]) -> Result<()> {
+        let size = earlier.value.size;
+        let version = self.unpack((size, payload), |it| to_earlier(it, earlier)).await?;
+        let (Some(version), Some(item)) = (version, self.items.last_mut()) else {
+            return Err(wrong("a version of no item"));
+        };
+        self.size_bytes += version.value.len() + 256;
+        item.earlier.push(version);
+        self.check_size()
+    }
+
+    /// Takes a value of so many bytes out of the file and counts its record for the digest, beside the async workers where it is long.
+    async fn unpack<T>(
+        &mut self,
+        (value_bytes, payload): (u64, &[u8]),
+        unpack: impl FnOnce(&mut Unpacker) -> T + Send,
+    ) -> Result<T> {
+        let (unpacker, digest) = (&mut self.unpacker, &mut self.digest);
+        let size = payload.len().saturating_add(usize::try_from(value_bytes).unwrap_or(usize::MAX));
+        let unpack = || {
+            digest.add(payload);
+            unpack(unpacker)
+        };
+        cpu_pool::run_here(&self.ground.caller.tenant, size, unpack).await
     }
 
     fn check_size(&self) -> Result<()> {
@@ -121,8 +138,9 @@ impl Arriving<'_> {
         self.items.iter().flat_map(ItemRecord::content_sizes).collect()
     }
 
-    async fn slice(&mut self, slice: SliceOf) -> Result<()> {
+    async fn slice(&mut self, slice: SliceOf, payload: &[u8]) -> Result<()> {
         let Ground { storage, caller, options, now, .. } = *self.ground;
+        self.digest.add_payload(&caller.tenant, payload).await?;
         let [item] = &self.items[..] else { return Err(wrong("a content of several items")) };
         if self.stores.is_none() {
             item.check()?;
@@ -202,14 +220,15 @@ impl Arriving<'_> {
         if found.record.vectors.is_none() && found.record.index.is_none() {
             (expected.vectors, expected.index) = (None, None);
         }
-        if expected != found.record {
+        let Ground { storage, caller, .. } = *self.ground;
+        let compare = || expected == found.record;
+        if !cpu_pool::run_here(&caller.tenant, expected.size_bytes(), compare).await? {
             return Ok(false);
         }
         if found.contents.is_empty() {
             return Ok(true);
         }
         let found = StoredItem { record: item.clone(), contents: found.contents };
-        let Ground { storage, caller, .. } = *self.ground;
         let mut stored = NounWriter::comparing(&caller.tenant, None);
         write_items(&mut stored, storage, caller, vec![found]).await?;
         Ok(stored.end().await? == self.digest.clone().end())

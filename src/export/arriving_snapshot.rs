@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::arriving_archive::ArrivingArchive;
 use super::arriving_copies::ArrivingCopies;
 use super::frames::FrameReader;
-use super::import::{Fate, Ground, decode, truncated};
+use super::import::{Fate, Ground, truncated};
 use super::nouns::NounDigest;
 use super::records::{ArchiveOf, PartOf, Record, SnapshotOf};
 use super::snapshot_heads::SnapshotHead;
@@ -41,7 +41,7 @@ pub async fn import_snapshot(
         let made = SnapshotHead::begin(head, number.unwrap_or(0));
         let head = made.map_err(|it| of_file(frames, it))?;
         let mut digest = NounDigest::default();
-        digest.add(payload);
+        digest.add_payload(&caller.tenant, payload).await?;
         let renewed_at = ground.clock.now();
         let mut arriving =
             Arriving { ground, number, renewed_at, head, digest, part: None, archive: None };
@@ -99,7 +99,7 @@ impl Arriving<'_> {
         loop {
             let Some(payload) = frames.next().await? else { return Err(truncated()) };
             self.renew(RENEW_AFTER).await?;
-            let taken = match decode(frames, &payload)? {
+            let taken = match frames.decode(&payload).await? {
                 Record::End(end) => {
                     frames.verify(end.signature.as_ref().map(|it| &it[..]))?;
                     self.end_parts().await.map_err(|error| of_file(frames, error))?;
@@ -151,7 +151,7 @@ impl Arriving<'_> {
             return Err(wrong("a part behind the archive"));
         }
         self.end_part().await?;
-        self.digest.add(payload);
+        self.digest.add_payload(&self.ground.caller.tenant, payload).await?;
         self.head.add_part(of.clone())?;
         let what = match &of.namespace {
             Some(labels) => {
@@ -182,11 +182,7 @@ impl Arriving<'_> {
                 let head = NounHead::Session(head.into());
                 begin_noun(ground, what, (head, payload), is_it, number.is_some()).await
             }
-            (record, What::Noun(noun)) => {
-                noun.take(record).await?;
-                noun.count(payload);
-                Ok(())
-            }
+            (record, What::Noun(noun)) => noun.take(record, payload).await,
             (record, What::Items(items)) => items.take(ground, number, (record, payload)).await,
             _ => Err(wrong("a record that belongs to nothing")),
         }

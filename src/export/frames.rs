@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
 
+use super::records::Record;
 use crate::domain::error::FileFault;
 use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Error, Result};
@@ -129,9 +130,10 @@ impl<'a> FrameWriter<'a> {
     }
 }
 
-/// Reads frames.
+/// Reads frames, and checks those of large payloads beside the async workers.
 pub struct FrameReader<'a> {
     input: &'a mut dyn Input,
+    tenant: String,
     key: Option<SigningKey>,
     waiting: BytesMut,
     check: [u8; CHECK_BYTES],
@@ -144,9 +146,13 @@ pub struct FrameReader<'a> {
 impl<'a> FrameReader<'a> {
     /// # Errors
     /// `Export` for what does not begin as an export does.
-    pub async fn begin(input: &'a mut dyn Input, key: Option<SigningKey>) -> Result<Self> {
-        let check = first_check();
-        let mut reader = Self { input, key, waiting: BytesMut::new(), check, before: check, at: 0 };
+    pub async fn begin(
+        input: &'a mut dyn Input,
+        key: Option<SigningKey>,
+        tenant: &str,
+    ) -> Result<Self> {
+        let (check, waiting, tenant) = (first_check(), BytesMut::new(), tenant.to_owned());
+        let mut reader = Self { input, tenant, key, waiting, check, before: check, at: 0 };
         let other = || fault(FileFault::Damaged, "this is no export of threadkeep".into());
         if !reader.fill(PREAMBLE.len()).await? {
             return Err(other());
@@ -176,13 +182,25 @@ impl<'a> FrameReader<'a> {
         }
         let frame = self.waiting.split_to(LENGTH_BYTES + length + CHECK_BYTES).freeze();
         let payload = frame.slice(LENGTH_BYTES..LENGTH_BYTES + length);
-        let check = next_check(&self.check, &payload);
+        let before = self.check;
+        let check = || next_check(&before, &payload);
+        let check = cpu_pool::run_here(&self.tenant, payload.len(), check).await?;
         if check != frame[LENGTH_BYTES + length..] {
             return Err(self.damaged("it does not match its check"));
         }
         self.before = std::mem::replace(&mut self.check, check);
         self.at += frame.len() as u64;
         Ok(Some(payload))
+    }
+
+    /// What a payload says.
+    ///
+    /// # Errors
+    /// `Export` for what is no record.
+    pub async fn decode(&mut self, payload: &[u8]) -> Result<Record> {
+        let decode = || Record::decode(payload);
+        let record = cpu_pool::run_here(&self.tenant, payload.len(), decode).await?;
+        record.map_err(|error| self.damaged(&format!("no record: {error}")))
     }
 
     /// Holds the signature that stood in the last frame against the key.

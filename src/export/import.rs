@@ -122,12 +122,12 @@ pub async fn import(
 ) -> Result<Imported> {
     caller.require_tenant_write()?;
     let ground = Ground { storage, caller, options, clock, now: clock.now() };
-    let mut frames = FrameReader::begin(input, options.key.clone()).await?;
+    let mut frames = FrameReader::begin(input, options.key.clone(), &caller.tenant).await?;
     let mut imported = Imported { dry_run: options.dry_run, ..Imported::default() };
     imported.is_signed = read_begin(&mut frames).await?;
     loop {
         let Some(payload) = frames.next().await? else { return Err(truncated()) };
-        match decode(&frames, &payload)? {
+        match frames.decode(&payload).await? {
             Record::Thread(head) => {
                 let head = NounHead::Thread(head.into());
                 let fate = import_noun(&ground, &mut frames, (head, &payload)).await?;
@@ -180,11 +180,11 @@ pub async fn import(
 /// # Errors
 /// `Export` for a file that is not.
 pub async fn verify(input: &mut dyn Input, key: Option<SigningKey>) -> Result<()> {
-    let mut frames = FrameReader::begin(input, key).await?;
+    let mut frames = FrameReader::begin(input, key, "").await?;
     read_begin(&mut frames).await?;
     loop {
         let Some(payload) = frames.next().await? else { return Err(truncated()) };
-        match decode(&frames, &payload)? {
+        match frames.decode(&payload).await? {
             Record::End(end) => frames.verify(end.signature.as_ref().map(|it| &it[..]))?,
             Record::Finish(finish) => {
                 frames.verify(finish.signature.as_ref().map(|it| &it[..]))?;
@@ -211,14 +211,10 @@ async fn read_begin(frames: &mut FrameReader<'_>) -> Result<bool> {
         Some(_) => {}
         None => return Err(frames.damaged("the file does not begin with its format")),
     }
-    match decode(frames, &payload)? {
+    match frames.decode(&payload).await? {
         Record::Begin(begin) => Ok(begin.is_signed),
         _ => Err(frames.damaged("the file does not begin with its format")),
     }
-}
-
-pub fn decode(frames: &FrameReader<'_>, payload: &[u8]) -> Result<Record> {
-    Record::decode(payload).map_err(|error| frames.damaged(&format!("no record: {error}")))
 }
 
 pub fn truncated() -> Error {

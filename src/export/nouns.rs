@@ -29,6 +29,11 @@ impl NounDigest {
         self.0.update(payload);
     }
 
+    /// As [`Self::add`], beside the async workers where it is long.
+    pub async fn add_payload(&mut self, tenant: &str, payload: &[u8]) -> Result<()> {
+        cpu_pool::run_here(tenant, payload.len(), || self.add(payload)).await
+    }
+
     pub fn end(self) -> [u8; 32] {
         self.0.finalize().into()
     }

@@ -337,6 +337,21 @@ impl Record {
         rmp_serde::to_vec_named(self).expect("plain records always serialize")
     }
 
+    /// How long its value says that it is, in bytes.
+    pub fn value_bytes(&self) -> usize {
+        let packed = match self {
+            Self::Value(it) => Some(&it.value.data),
+            Self::Base(it) => it.seed.as_ref().map(|it| &it.data),
+            Self::BaseWrite(it) => Some(&it.value.data),
+            Self::Write(it) => Some(&it.value.data),
+            Self::Entry(it) => Some(&it.text),
+            Self::Item(it) => Some(&it.value),
+            Self::Earlier(it) => Some(&it.value),
+            _ => None,
+        };
+        packed.map_or(0, |it| usize::try_from(it.size).unwrap_or(usize::MAX))
+    }
+
     pub fn decode(payload: &[u8]) -> Result<Self, String> {
         let mut reader = rmp_serde::Deserializer::from_read_ref(payload);
         let record = Self::deserialize(&mut reader).map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! Converts settings of namespaces and retention policies of a tenant to records, and imports them. Each is a noun of one record.
 
 use super::frames::FrameReader;
-use super::import::{Fate, Ground, decode, truncated};
+use super::import::{Fate, Ground, truncated};
 use super::records::{PolicyOf, Record, SettingOf};
 use crate::domain::error::FileFault;
 use crate::domain::export::records::Existing;
@@ -46,7 +46,7 @@ impl From<Policy> for PolicyOf {
 /// Reads the end of a noun of one record.
 async fn end(frames: &mut FrameReader<'_>) -> Result<()> {
     let Some(payload) = frames.next().await? else { return Err(truncated()) };
-    match decode(frames, &payload)? {
+    match frames.decode(&payload).await? {
         Record::End(end) => frames.verify(end.signature.as_ref().map(|it| &it[..])),
         _ => Err(frames.damaged("a record that belongs to nothing")),
     }

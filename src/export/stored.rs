@@ -3,16 +3,18 @@
 use bytes::Bytes;
 
 use super::frames::FrameReader;
-use super::import::{Fate, Ground, decode, truncated};
+use super::import::{Fate, Ground, truncated};
 use super::nouns::{Identity, NounDigest, NounWriter, Unnumbered};
 use super::records::Record;
 use super::sessions::to_session;
 use super::threads::{to_base_write, to_thread};
 use super::values::Unpacker;
+use crate::domain::checkpoints::checkpoint::Value;
 use crate::domain::export::records::{
     Existing, SessionHead, SessionRecord, Staged, ThreadBase, ThreadHead, ThreadRecord,
 };
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::cpu_pool;
 use crate::domain::{Conflict, Error, Result};
 
 /// Records that are staged by one transaction, and their bytes; a larger one goes alone.
@@ -28,6 +30,13 @@ pub enum NounHead {
 enum Waiting {
     Threads(Vec<ThreadRecord>),
     Sessions(Vec<SessionRecord>),
+}
+
+/// A record with its value taken out of the file.
+enum Unpacked {
+    Thread(ThreadRecord),
+    BaseWrite(String, Value),
+    Session(SessionRecord),
 }
 
 /// A noun as it is read.
@@ -108,7 +117,7 @@ impl<'a> Arriving<'a> {
         stores: Option<bool>,
     ) -> Result<Self> {
         let mut digest = NounDigest::default();
-        digest.add(payload);
+        digest.add_payload(&ground.caller.tenant, payload).await?;
         let mut arriving = Self {
             ground,
             waiting: head.waiting(),
@@ -158,7 +167,7 @@ impl<'a> Arriving<'a> {
         self.head.check().map_err(|error| of_file(frames, error))?;
         loop {
             let Some(payload) = frames.next().await? else { return Err(truncated()) };
-            match decode(frames, &payload)? {
+            match frames.decode(&payload).await? {
                 Record::End(end) => {
                     frames.verify(end.signature.as_ref().map(|it| &it[..]))?;
                     return self.flush().await.map_err(|error| of_file(frames, error));
@@ -172,10 +181,8 @@ impl<'a> Arriving<'a> {
                     self.head.check().map_err(|error| of_file(frames, error))?;
                 }
                 record => {
-                    let counted = self.unnumbered.of(&record).map(|it| it.encode());
-                    let taken = self.take(record).await;
+                    let taken = self.take(record, &payload).await;
                     taken.map_err(|error| of_file(frames, error))?;
-                    self.digest.add(counted.as_deref().unwrap_or(&payload));
                 }
             }
         }
@@ -191,21 +198,18 @@ impl<'a> Arriving<'a> {
     }
 
     /// Keeps a record, after what waits was stored where it would be too much together; a base may still grow.
-    pub async fn take(&mut self, record: Record) -> Result<()> {
+    pub async fn take(&mut self, record: Record, payload: &[u8]) -> Result<()> {
         let wrong = || Error::invalid("record", "a record that is none of this noun's");
-        if let Record::BaseWrite(write) = record {
-            let Waiting::Threads(waiting) = &mut self.waiting else { return Err(wrong()) };
-            let Some(ThreadRecord::Base(ThreadBase { base, .. })) = waiting.last_mut() else {
-                return Err(wrong());
-            };
-            let write = to_base_write(&mut self.unpacker, write).ok_or_else(wrong)?;
-            self.waiting_bytes += write.1.data.len() + 64;
-            base.writes.push(write);
-            return Ok(());
-        }
-        match &self.head {
-            NounHead::Thread(_) => {
-                let record = to_thread(&mut self.unpacker, record).ok_or_else(wrong)?;
+        match self.unpack(record, payload).await?.ok_or_else(wrong)? {
+            Unpacked::BaseWrite(task, value) => {
+                let Waiting::Threads(waiting) = &mut self.waiting else { return Err(wrong()) };
+                let Some(ThreadRecord::Base(ThreadBase { base, .. })) = waiting.last_mut() else {
+                    return Err(wrong());
+                };
+                self.waiting_bytes += value.data.len() + 64;
+                base.writes.push((task, value));
+            }
+            Unpacked::Thread(record) => {
                 record.check()?;
                 self.checkpoints += i64::from(matches!(record, ThreadRecord::Checkpoint(_)));
                 self.make_room(record.size_bytes()).await?;
@@ -213,8 +217,7 @@ impl<'a> Arriving<'a> {
                     waiting.push(record);
                 }
             }
-            NounHead::Session(_) => {
-                let record = to_session(&mut self.unpacker, record).ok_or_else(wrong)?;
+            Unpacked::Session(record) => {
                 record.check()?;
                 self.make_room(record.size_bytes()).await?;
                 if let Waiting::Sessions(waiting) = &mut self.waiting {
@@ -225,6 +228,28 @@ impl<'a> Arriving<'a> {
         Ok(())
     }
 
+    /// Counts a record for the digest, and takes its value out of the file, beside the async workers where it is long. None: it is none of
+    /// this noun's.
+    async fn unpack(&mut self, record: Record, payload: &[u8]) -> Result<Option<Unpacked>> {
+        let is_thread = matches!(self.head, NounHead::Thread(_));
+        // As a part of a snapshot it counts as it is.
+        let unnumbered = self.stores.is_none().then_some(&mut self.unnumbered);
+        let (unpacker, digest) = (&mut self.unpacker, &mut self.digest);
+        let size = payload.len().saturating_add(record.value_bytes());
+        let unpack = || {
+            let counted = unnumbered.and_then(|it| it.of(&record)).map(|it| it.encode());
+            digest.add(counted.as_deref().unwrap_or(payload));
+            match record {
+                Record::BaseWrite(it) => {
+                    to_base_write(unpacker, it).map(|(task, it)| Unpacked::BaseWrite(task, it))
+                }
+                record if is_thread => to_thread(unpacker, record).map(Unpacked::Thread),
+                record => to_session(unpacker, record).map(Unpacked::Session),
+            }
+        };
+        cpu_pool::run_here(&self.ground.caller.tenant, size, unpack).await
+    }
+
     async fn make_room(&mut self, bytes: usize) -> Result<()> {
         let count = self.waiting.len();
         if count >= SLICE_RECORDS || count > 0 && self.waiting_bytes + bytes > SLICE_BYTES {
@@ -232,11 +257,6 @@ impl<'a> Arriving<'a> {
         }
         self.waiting_bytes += bytes;
         Ok(())
-    }
-
-    /// Counts a payload for the digest.
-    pub fn count(&mut self, payload: &[u8]) {
-        self.digest.add(payload);
     }
 
     pub fn digest(&self) -> [u8; 32] {

@@ -39,6 +39,7 @@ contract! {
         many_candidates_of_searches_are_sorted_beside_the_workers
         packed_content_is_opened_beside_the_workers
         values_of_exports_are_opened_and_written_beside_the_workers
+        imports_are_read_and_sealed_beside_the_workers
         bases_are_sealed_before_the_writer_is_taken;
     wanted_channels:
         long_values_of_channels_that_are_not_wanted_are_not_read

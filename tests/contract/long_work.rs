@@ -10,6 +10,7 @@ use futures::FutureExt as _;
 use futures::future::{LocalBoxFuture, join_all};
 use sqlx::{Connection, Executor, SqliteConnection};
 use threadkeep::domain::checkpoints::checkpoint::{ListQuery, Value};
+use threadkeep::domain::export::records::Existing;
 use threadkeep::domain::files::changing::UploadFile;
 use threadkeep::domain::scheduling::cpu_pool::{count_long_work, count_long_work_in};
 use threadkeep::domain::sessions::loading::Load;
@@ -18,17 +19,18 @@ use threadkeep::domain::store::history_storage::ListVersions;
 use threadkeep::domain::store::item::{SearchItems, Select};
 use threadkeep::domain::store::vector::Metric;
 use threadkeep::domain::threads::retention::{PruneRequest, Rule};
+use threadkeep::export::ImportOptions;
 use threadkeep::storage::objects::{Objects, Packing};
 use threadkeep::storage::{self, StorageConfig};
 
 use crate::commands::{Put, Writes};
 use crate::contents::{Files, LARGE as OF_FILE};
 use crate::delta::counting;
-use crate::export_files::exported;
+use crate::export_files::{exported, options, read_in};
 use crate::faulty_store::FaultyStore;
 use crate::files::{Drive, key};
 use crate::harness::{
-    Harness, commit, config, everything, masters, pruning, target, thread_id, value,
+    Harness, caller_of, commit, config, everything, masters, pruning, target, thread_id, value,
 };
 use crate::indexing::{Letters, indexed, store_with, worker};
 use crate::item_history;
@@ -282,6 +284,31 @@ pub async fn values_of_exports_are_opened_and_written_beside_the_workers(h: Harn
     check("an entry", whole + told, exported(&h)).await;
     Store::on(&h).await.put(&["n"], "large", &document()).await;
     check("an item", whole + 2 * told, exported(&h)).await;
+}
+
+pub async fn imports_are_read_and_sealed_beside_the_workers(h: Harness) {
+    // A frame is checked and decoded, its value is taken out of it and counted.
+    let told = 4 * LARGE;
+    let (other, dry_run) =
+        (caller_of("other"), ImportOptions { dry_run: true, ..options(Existing::Refuse) });
+    h.put(Put::new("1").sets_value("large", "1", large())).await;
+    let file = exported(&h).await;
+    check("a value", told, read_in(&h, &other, &file, &dry_run)).await;
+    let (desk, session) = (Desk::on(&h).await, name(&["s"]));
+    desk.append(&session, &[&document()]).await.unwrap();
+    let file = exported(&h).await;
+    check("an entry", 2 * told, read_in(&h, &other, &file, &dry_run)).await;
+    Store::on(&h).await.put(&["n"], "large", &document()).await;
+    let file = exported(&h).await;
+    check("an item", 3 * told, read_in(&h, &other, &file, &dry_run)).await;
+    // Each of the three is sealed.
+    let all = 3 * (told + LARGE);
+    check("all", all, read_in(&h, &other, &file, &options(Existing::Refuse))).await;
+    Files::on(&h).await.upload("/content", &vec![7; OF_FILE]).await;
+    let file = exported(&h).await;
+    // Its slices are checked, decoded and counted, and the content is hashed.
+    let whole = 3 * told + 4 * OF_FILE;
+    check("a content", whole, read_in(&h, &caller_of("third"), &file, &dry_run)).await;
 }
 
 pub async fn bases_are_sealed_before_the_writer_is_taken(h: Harness) {

@@ -3,13 +3,16 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use serde_json::{Value as Json, json};
 
 use super::staging::{put_all_chunks, sealed_cells, sealed_columns, touch};
 use super::{has_removed, lost, removed};
 use crate::content::keys::TenantSecret;
+use crate::content::parts::Name;
 use crate::domain::clock::{Clock, random_id};
 use crate::domain::export::records::{Existing, SessionHead, SessionRecord, Staged};
+use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::{Conflict, Error, Result};
 use crate::storage::content::chunk_memory::Known;
@@ -49,14 +52,40 @@ insert into scope_holders (tenant, scope_id, kind, holder) values ($1, $2, 'sess
 
 const TAKE: &str = "delete from garbage where tenant = $1 and thread_key = $2 returning thread_key";
 
+/// Rows that are about to be written.
+struct Batch {
+    logs: Rows,
+    entries: Rows,
+    chunks: Vec<(Name, Bytes)>,
+}
+
 pub async fn stage(
     engine: &dyn Accessible,
     (tenant, secret): (&str, &TenantSecret),
     staged: &mut Staged,
     records: Vec<SessionRecord>,
 ) -> Result<()> {
+    let size = size_of(records.len(), records.iter().map(SessionRecord::size_bytes).sum());
+    let (secret, scope_id) = (secret.clone(), staged.scope_id);
+    let sealed = move || seal(&secret, scope_id, records);
+    let Batch { logs, entries, chunks } = cpu_pool::run_sized(tenant, size, sealed).await??;
+    let dialect = engine.dialect();
+    let mut access = engine.begin_adding().await?;
+    touch(&mut *access, dialect, tenant, staged).await?;
+    put_all_chunks(&mut *access, tenant, staged.scope_id, chunks).await?;
+    let owner = [SqlValue::from(tenant), staged.key.into()];
+    for (text, rows) in [(logs_text(), logs), (entries_text(), entries)] {
+        if !rows.is_empty() {
+            access.rows(&dialect.fill(&text), &[rows.binds(), owner.to_vec()].concat()).await?;
+        }
+    }
+    access.end().await
+}
+
+/// CPU work: every entry is sealed for its row.
+fn seal(secret: &TenantSecret, scope_id: i64, records: Vec<SessionRecord>) -> Result<Batch> {
     let known = Arc::new(Mutex::new(Known { epoch: 0, names: HashSet::new() }));
-    let mut sealer = Sealer::new(secret, staged.scope_id, Some(known));
+    let mut sealer = Sealer::new(secret, scope_id, Some(known));
     let (mut logs, mut entries) = (Rows::default(), Rows::default());
     for record in records {
         match record {
@@ -79,7 +108,7 @@ pub async fn stage(
             }
             SessionRecord::Entry(it) => {
                 let entry_no = random_id();
-                let sealed = seal_entry(secret, staged.scope_id, &mut sealer, entry_no, it.text)?;
+                let sealed = seal_entry(secret, scope_id, &mut sealer, entry_no, it.text)?;
                 let id = entries.optional(it.id.as_deref());
                 let mut row = vec![json!(it.log_no), json!(it.era), json!(it.seq), json!(entry_no)];
                 row.extend([json!(id.0), json!(id.1), json!(it.at)]);
@@ -89,18 +118,8 @@ pub async fn stage(
         }
     }
     let (chunks, _) = sealer.finish();
-    let dialect = engine.dialect();
-    let mut access = engine.begin_adding().await?;
-    touch(&mut *access, dialect, tenant, staged).await?;
     let chunks = chunks.into_iter().map(|it| (it.name, it.body)).collect();
-    put_all_chunks(&mut *access, tenant, staged.scope_id, chunks).await?;
-    let owner = [SqlValue::from(tenant), staged.key.into()];
-    for (text, rows) in [(logs_text(), logs), (entries_text(), entries)] {
-        if !rows.is_empty() {
-            access.rows(&dialect.fill(&text), &[rows.binds(), owner.to_vec()].concat()).await?;
-        }
-    }
-    access.end().await
+    Ok(Batch { logs, entries, chunks })
 }
 
 fn logs_text() -> String {

@@ -102,7 +102,9 @@ pub async fn stage(
 ) -> Result<()> {
     let (secret, mut next) = (secret.clone(), staged.clone());
     let keeps_senders = engine.dialect().keeps_senders;
-    let sealed = cpu_pool::run(tenant, move || {
+    let bytes = records.iter().map(ThreadRecord::size_bytes).sum();
+    let size = cpu_pool::size_of(records.len(), bytes);
+    let sealed = cpu_pool::run_sized(tenant, size, move || {
         let batch = seal(&secret, &mut next, records, keeps_senders)?;
         Ok::<_, Error>((batch, next))
     });
