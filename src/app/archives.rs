@@ -15,7 +15,7 @@ use crate::content::tar::TarLimits;
 use crate::content::tar::whole::{self, Links};
 use crate::domain::caller::Caller;
 use crate::domain::limits::LIMITS;
-use crate::domain::scheduling::cpu_threads;
+use crate::domain::scheduling::{asker, cpu_threads};
 use crate::domain::snapshots::archives::{Archive, ArchiveId, Arrived, WorkspaceName};
 use crate::domain::{Error, Result};
 
@@ -54,7 +54,7 @@ impl Staging {
         let (feed, arriving) = Feed::open();
         let (complete, completed) = oneshot::channel();
         let (app, caller) = (Arc::clone(app), caller.clone());
-        let staged = tokio::spawn(async move {
+        let staged = asker::spawn(async move {
             let _held = held;
             let id = app.archives.begin(&caller, &put.workspace).await?;
             let work = Work { app: &app, caller: &caller, id };

@@ -7,6 +7,7 @@ use axum::response::IntoResponse as _;
 use bytes::Bytes;
 
 use crate::domain::Result;
+use crate::domain::scheduling::asker;
 use crate::domain::scheduling::shares::Held;
 use crate::http::request::call::{Answer, Reply};
 use crate::http::request::outgoing::{self, Sender};
@@ -82,7 +83,7 @@ fn send(
     let (sender, body) = outgoing::channel(&held);
     sender.put(&first, &mut held);
     drop(first);
-    tokio::spawn(async move {
+    asker::spawn(async move {
         loop {
             let row = match rows.next().await {
                 Ok(Some(row)) => row,

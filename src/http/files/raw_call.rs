@@ -21,8 +21,8 @@ use crate::domain::files::raw_files::{PutFile, RawBody, RawFile, Stored};
 use crate::domain::files::uploads;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::pace::PATIENCE;
-use crate::domain::scheduling::room;
 use crate::domain::scheduling::shares::{Account, Held};
+use crate::domain::scheduling::{asker, room};
 use crate::domain::{Error, Result};
 use crate::http::request::body::{Drain, Incoming};
 use crate::http::request::call::{Answer, Holder, Reply};
@@ -298,7 +298,7 @@ async fn stream_content(
     let (sender, body) = outgoing::channel(&held);
     sender.put(&first, &mut held);
     drop(first);
-    tokio::spawn(async move {
+    asker::spawn(async move {
         while !content.is_read() && held.resize(0).is_ok() && sender.ready().await {
             let room = room::wait_for(&mut held, SENDING_BYTES, PATIENCE, || sender.is_ended());
             if let Err(full) = room.await {

@@ -12,6 +12,7 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::domain::Error;
+use crate::domain::scheduling::asker;
 use crate::domain::store::feed::{Change, Position, Watched};
 use crate::domain::store::namespace::Namespace;
 use crate::domain::store::subscription::{Step, Subscription};
@@ -59,7 +60,7 @@ pub async fn follow(
     let held = app.shares.account(identity.holder()).open();
     let subscription = app.feeds.follow(&identity.caller, &holder, watched, asked.after).await?;
     let (stream, answer) = EventStream::open(&app, identity, presented_key(&headers), held)?;
-    tokio::spawn(Follower { subscription, stream }.run());
+    asker::spawn(Follower { subscription, stream }.run());
     Ok(answer)
 }
 

@@ -17,8 +17,8 @@ use crate::domain::export::records::Existing;
 use crate::domain::names::SnapshotId;
 use crate::domain::scheduling::pace::PATIENCE;
 use crate::domain::scheduling::read_memory::ReadMemory;
-use crate::domain::scheduling::room;
 use crate::domain::scheduling::shares::Held;
+use crate::domain::scheduling::{asker, room};
 use crate::domain::sessions::name::SessionName;
 use crate::domain::store::namespace::Namespace;
 use crate::domain::tenants::audit::{Act, ActKind};
@@ -67,7 +67,7 @@ pub async fn export_file(State(app): State<Arc<App>>, call: Call<Selection>) -> 
     app.storage.record_act(&Act::of(&caller, ActKind::Exported, "", now)).await?;
     let (sender, body) = outgoing::channel(&held);
     let (begun, begins) = oneshot::channel();
-    tokio::spawn(async move {
+    asker::spawn(async move {
         let mut output = Sending { sender, held, written_bytes: 0, writes: 0, begun: Some(begun) };
         let to = (&mut output as &mut dyn Output, None);
         let done = export(&*app.storage, &caller, &selection, to, now).await;

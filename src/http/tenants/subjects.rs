@@ -10,6 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::app::App;
 use crate::domain::names::ThreadId;
 use crate::domain::pages::COUNTED_ROWS_MAX;
+use crate::domain::scheduling::asker;
 use crate::domain::tenants::erasure::Receipt;
 use crate::domain::tenants::subjects::{Subject, SubjectQuery};
 use crate::domain::time::rfc3339;
@@ -58,7 +59,7 @@ pub async fn delete(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -
     let BodylessCall { caller, reply } = call;
     let (erasures, values) = (app.erasures.clone(), app.values.clone());
     drop(app);
-    let erasing = tokio::spawn(async move {
+    let erasing = asker::spawn(async move {
         let forget = |thread_id: &str| {
             if let Ok(thread_id) = ThreadId::new(thread_id) {
                 values.of(&caller, &thread_id).forget();

@@ -16,6 +16,7 @@ use crate::domain::Error;
 use crate::domain::clock::Micros;
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
+use crate::domain::scheduling::asker;
 use crate::domain::scheduling::open_streams::OpenStream;
 use crate::domain::threads::changes::{
     ThreadChange, ThreadChangeKind, ThreadFollower, Told, WatchedThreads,
@@ -65,7 +66,7 @@ pub async fn follow(
     let place = app.streams.open(&identity.caller.tenant, &identity.minter_and_subject())?;
     let follower = app.thread_changes.follow(&identity.caller, watched, after).await?;
     let (stream, answer) = EventStream::open(&app, identity, presented_key(&headers), held)?;
-    tokio::spawn(Following { app, follower, stream, _place: place }.run());
+    asker::spawn(Following { app, follower, stream, _place: place }.run());
     Ok(answer)
 }
 
