@@ -24,6 +24,8 @@ pub struct Limits {
     /// Paths of the tasks of one commit, each counted once for every write of its task: they are stored with the writes.
     pub task_paths_per_commit_bytes_max: u64,
     pub channel_bytes_max: u64,
+    /// Version of a channel: the text of a string, or the digits of a number.
+    pub version_bytes_max: u64,
     /// Codec tag of a value.
     pub tag_bytes_max: u64,
     pub writer_bytes_max: u64,
@@ -35,6 +37,8 @@ pub struct Limits {
     pub token_bytes_max: u64,
     /// The text of a token of a configured issuer (JWT).
     pub external_token_bytes_max: u64,
+    /// Id of a key that is to be revoked.
+    pub key_id_bytes_max: u64,
     /// What the maker of a key calls it.
     pub key_name_bytes_max: u64,
     /// Of a key that ends by itself: ten years.
@@ -85,6 +89,8 @@ pub struct Limits {
     pub writes_per_commit_max: u64,
     /// Ids in one request of prune and delete-for-runs.
     pub ids_per_request_max: u64,
+    /// Cursor of a list, which leads to its next page.
+    pub cursor_bytes_max: u64,
     pub list_rows_max: u64,
     pub list_bytes_max: u64,
     /// Checkpoints, writes, values and chunks of a thread whose storage is reported.
@@ -153,6 +159,8 @@ pub struct Limits {
     pub feed_followers_scoped_max: u64,
     pub feed_followers_per_tenant_max: u64,
     pub feed_followers_max: u64,
+    /// Ids of threads that one follower of their changes names.
+    pub followed_threads_max: u64,
     /// How long a position of the change feed leads on.
     pub feed_seconds_kept: u64,
     /// Streams of the Agent Server wire on one server: of one credential, of one tenant, of all.
@@ -208,6 +216,8 @@ pub struct Limits {
     pub files_copied_bytes_max: u64,
     /// `offset` and `limit` together of a search by score.
     pub scored_rows_max: u64,
+    /// Kind of a session.
+    pub session_kind_bytes_max: u64,
     /// Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
     pub session_key_parts_max: u64,
     pub session_key_bytes_max: u64,

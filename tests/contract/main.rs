@@ -182,6 +182,7 @@ contract! {
         parts_count_once_for_the_quota;
     values:
         a_checkpoint_comes_back_as_it_was_sent
+        a_version_has_so_many_bytes_and_no_more
         latest_is_the_greatest_id_by_bytes
         carried_values_come_from_the_parent_and_dropped_channels_are_gone
         absent_empty_and_null_stay_three_things

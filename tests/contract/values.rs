@@ -1,5 +1,8 @@
 //! Tests that each checkpoint shows exactly the values that were sent with it.
 
+use threadkeep::domain::Error;
+use threadkeep::domain::limits::LIMITS;
+
 use crate::commands::Put;
 use crate::harness::{Harness, commit, value, values};
 
@@ -164,4 +167,30 @@ pub async fn namespaces_are_chains_of_their_own(h: Harness) {
     let child = h.found("t", "child:x", None, &[]).await.view.unwrap();
     assert_eq!((child.id.as_str(), values(&child)["a"].as_str()), ("2", "child"));
     assert!(h.found("t", "child", None, &[]).await.view.is_none());
+}
+
+pub async fn a_version_has_so_many_bytes_and_no_more(h: Harness) {
+    let most = usize::try_from(LIMITS.version_bytes_max).unwrap();
+    let longest = |length: usize| {
+        // Each escape is two bytes of UTF-8.
+        let text = format!(r#""{}{}""#, r"\u00fc".repeat(length / 2), "x".repeat(length % 2));
+        [text, "1".repeat(length)]
+    };
+    let puts = |version: &str| {
+        let listed = Put::new("1").sets("a", version, "1");
+        [listed, Put::new("1").unlisted("a", version, value("msgpack", "1"))]
+    };
+    for put in longest(most).iter().flat_map(|it| puts(it)) {
+        h.put(put).await;
+    }
+    for (at, put) in longest(most + 1).iter().flat_map(|it| puts(it)).enumerate() {
+        match h.commit(commit("new", vec![put.op()])).await {
+            Err(Error::Invalid { field, limit, .. }) => {
+                let fields = ["skeleton.channel_versions", "values.version"];
+                assert_eq!((field.as_str(), limit), (fields[at % 2], Some(most as u64)));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(h.latest("new").await.is_none());
 }

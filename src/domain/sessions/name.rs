@@ -33,7 +33,7 @@ pub struct KeyRange {
 
 impl SessionName {
     /// # Errors
-    /// 422 for another kind than 1 to 64 of `[a-z0-9_-]`, for none or too many parts, and for a key that is too long.
+    /// 422 for another kind than 1 to `session_kind_bytes_max` of `[a-z0-9_-]`, for none or too many parts, and for a key that is too long.
     pub fn new(kind: impl Into<String>, key: Vec<String>) -> Result<Self> {
         let kind = kind.into();
         check_kind(&kind)?;
@@ -106,9 +106,10 @@ impl SessionName {
 /// 422.
 pub fn check_kind(kind: &str) -> Result<()> {
     let legal = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
-    if kind.is_empty() || kind.len() > 64 || !kind.chars().all(legal) {
-        let detail = "kind must be 1 to 64 characters of a-z, 0-9, _ and -";
-        return Err(Error::out_of_range("kind", detail, 64));
+    let max = LIMITS.session_kind_bytes_max;
+    if kind.is_empty() || kind.len() as u64 > max || !kind.chars().all(legal) {
+        let detail = format!("kind must be 1 to {max} characters of a-z, 0-9, _ and -");
+        return Err(Error::out_of_range("kind", detail, max));
     }
     Ok(())
 }

@@ -31,8 +31,6 @@ use crate::http::request::query_fields::query_of;
 const CURSOR: &str = "thread_changes";
 /// A stream without changes shows that it lives.
 const BEAT_EVERY: Duration = Duration::from_secs(15);
-/// More are a prefix, or all that the caller may read.
-const IDS_MAX: usize = 100;
 
 /// Follow changed threads
 ///
@@ -87,11 +85,8 @@ fn read(uri: &Uri, headers: &HeaderMap) -> Result<(WatchedThreads, Option<Micros
     let (mut watched, mut after) = (WatchedThreads::default(), None);
     for (name, value) in query_of::<Vec<(String, String)>>(uri)? {
         match name.as_str() {
-            "id" if watched.ids.len() == IDS_MAX => {
-                let detail = format!("id comes more than {IDS_MAX} times");
-                return Err(Error::out_of_range("id", detail, IDS_MAX as u64).into());
-            }
             "id" => {
+                names::at_most("id", watched.ids.len() + 1, LIMITS.followed_threads_max)?;
                 names::check("id", &value, LIMITS.thread_id_bytes_max, false)?;
                 watched.ids.push(value);
             }

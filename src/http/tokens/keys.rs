@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::auth::keys::CreatedKey;
 use crate::auth::secret;
 use crate::domain::Result;
+use crate::domain::limits::LIMITS;
 use crate::domain::names;
 use crate::domain::time::{date, rfc3339};
 use crate::domain::tokens::key::{CreateKey, Key, KeyCursor, KeyQuery, RevokeKey};
@@ -23,7 +24,6 @@ use crate::http::request::query_fields::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
 const CURSOR: &str = "keys";
-const KEY_ID_BYTES_MAX: u64 = 64;
 
 /// List the keys
 ///
@@ -200,7 +200,7 @@ impl Input for RevokeKey {
     type Wire<'a> = RevokeKeyBody;
 
     fn from_wire(wire: RevokeKeyBody, _: &Received) -> Result<Self> {
-        names::check("key_id", &wire.key_id.0, KEY_ID_BYTES_MAX, false)?;
+        names::check("key_id", &wire.key_id.0, LIMITS.key_id_bytes_max, false)?;
         Ok(Self { key_id: wire.key_id.0, own: wire.own })
     }
 }

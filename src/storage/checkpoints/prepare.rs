@@ -159,11 +159,15 @@ fn prepare_checkpoint(
     exact_json::check_object("metadata", &put.metadata)?;
     let metadata = exact_json::parse("metadata", &put.metadata)?;
     let skeleton = Skeleton::read(&put.skeleton)?;
+    for version in skeleton.versions.values() {
+        check_version("skeleton.channel_versions", version)?;
+    }
     let version_key =
         |channel: &str, version: &str| version_key(secret, put.ns.as_str(), channel, version);
     let mut new: HashMap<(String, String), &NewValue> = HashMap::new();
     for value in &put.values {
         let version = canonical_version("values.version", &value.version)?;
+        check_version("values.version", &version)?;
         new.insert((value.channel.as_str().to_owned(), version), value);
     }
     let mut carried: HashMap<&str, &NewValue> = HashMap::new();
@@ -287,6 +291,17 @@ fn canonical_version(field: &str, text: &[u8]) -> Result<String> {
         Json::Number(number) => Ok(number.to_string()),
         _ => Err(refuse()),
     }
+}
+
+/// Of a version in its canonical form. What is stored is not asked again: earlier servers took longer ones.
+fn check_version(field: &str, version: &str) -> Result<()> {
+    let (length, max) =
+        (version.strip_prefix('"').unwrap_or(version).len(), LIMITS.version_bytes_max);
+    if length as u64 <= max {
+        return Ok(());
+    }
+    let detail = format!("a version in {field} is {length} bytes long, at most {max} are allowed");
+    Err(Error::out_of_range(field, detail, max))
 }
 
 /// Delta channels that a checkpoint's metadata names, if they have a version.

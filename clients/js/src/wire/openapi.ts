@@ -1988,7 +1988,8 @@ export interface paths {
          * Run operations of the store together
          * @description All reads see the state from before the batch; of several changes of one item the last one counts. With `atomic` (the
          *     default) all changes happen or none, and the first error is the error of the call, its field begins with `ops[n]`. Without,
-         *     each operation has its own result or `error`.
+         *     each operation has its own result or `error`. Searches, lists and counts have the time of one search together,
+         *     `search_seconds_max`; what has none left is `deadline_exceeded`. Gets and changes are not cut off.
          */
         post: operations["run_store_batch"];
         delete?: never;
@@ -4062,6 +4063,11 @@ export interface components {
             content_slice_bytes: number;
             /**
              * Format: int64
+             * @description Cursor of a list, which leads to its next page.
+             */
+            cursor_bytes_max: number;
+            /**
+             * Format: int64
              * @description Values smaller than this are not remembered as bases.
              */
             difference_bytes_min: number;
@@ -4174,6 +4180,11 @@ export interface components {
             filter_terms_max: number;
             /**
              * Format: int64
+             * @description Ids of threads that one follower of their changes names.
+             */
+            followed_threads_max: number;
+            /**
+             * Format: int64
              * @description Of a form that uploads a file, what comes before the file.
              */
             form_head_bytes_max: number;
@@ -4255,6 +4266,11 @@ export interface components {
              * @description Checkpoints per namespace in `keep_last`.
              */
             keep_last_max: number;
+            /**
+             * Format: int64
+             * @description Id of a key that is to be revoked.
+             */
+            key_id_bytes_max: number;
             /**
              * Format: int64
              * @description What the maker of a key calls it.
@@ -4358,6 +4374,11 @@ export interface components {
              * @description Parts of a session's key, and its bytes together: two for each part, and one for each NUL, on top of its text.
              */
             session_key_parts_max: number;
+            /**
+             * Format: int64
+             * @description Kind of a session.
+             */
+            session_kind_bytes_max: number;
             /**
              * Format: int64
              * @description Entries of one load, in bytes: it ends with the entry that reaches this.
@@ -4567,6 +4588,11 @@ export interface components {
             vector_field_bytes_max: number;
             /** Format: int64 */
             vectors_per_item_max: number;
+            /**
+             * Format: int64
+             * @description Version of a channel: the text of a string, or the digits of a number.
+             */
+            version_bytes_max: number;
             /** Format: int64 */
             waiting_bytes_per_tenant_max: number;
             /**

@@ -1,5 +1,6 @@
 """Limits of checkpoints and threads."""
 
+import json
 from typing import Any
 
 from support.limits.rows import (
@@ -59,6 +60,14 @@ def of_paths(_: World, size: int) -> Asked:
 def of_skeleton_entries(count: int) -> Asked:
     entries = b",".join([b"0"] * (count - 1))
     return with_checkpoint(skeleton=b'{"a":[' + entries + b"]}")
+
+
+def of_version(_: World, size: int) -> Asked:
+    version = json.dumps(text(size)).encode()
+    op = checkpoint("c1", {"a": b"\x01"})
+    op["checkpoint"]["skeleton"] = b'{"channel_versions":{"a":' + version + b"}}"
+    op["checkpoint"]["values"][0]["version"] = version
+    return commit(op)
 
 
 def of_channels(count: int) -> Asked:
@@ -137,6 +146,7 @@ CHECKPOINTS: Rows = {
     "task_path_bytes_max": Over(lambda _, n: commit(with_writes(task_path=text(n))), "task_path"),
     "task_paths_per_commit_bytes_max": Over(of_paths, "task_path"),
     "channel_bytes_max": Over(lambda _, n: with_write(channel=text(n)), "channel"),
+    "version_bytes_max": Over(of_version, "channel_versions"),
     "tag_bytes_max": Over(lambda _, n: with_write(tag=text(n)), "tag"),
     "writer_bytes_max": Over(lambda _, n: commit(with_writes(), writer=text(n)), "writer"),
     "value_inline_bytes_max": Over(lambda _, n: of_value(bytes(n)), "data", "too_large"),

@@ -64,6 +64,17 @@ REQUESTS: Rows = {
         ),
         "threads",
     ),
+    "key_id_bytes_max": Over(
+        lambda _, n: post("/v1/keys/revoke", key_id=text(n)), "key_id", at_limit="not_found"
+    ),
+    "cursor_bytes_max": Over(
+        lambda _, n: post("/v1/sessions/list", kind="chat", cursor="x" * n),
+        "cursor",
+        at_limit="invalid",
+    ),
+    "followed_threads_max": shown_by(
+        "tests/http/thread_changes.rs::a_follower_names_so_many_threads_and_no_more"
+    ),
     "key_name_bytes_max": Over(lambda _, n: key(name=text(n)), "name"),
     "key_ttl_seconds_max": Over(lambda _, n: key(ttl_seconds=n), "ttl_seconds"),
     "token_ttl_seconds_max": Over(lambda _, n: token(subject="ann", ttl_seconds=n), "ttl_seconds"),
