@@ -11,6 +11,7 @@ use crate::domain::clock::{Clock, Micros, random_hex};
 use crate::domain::limits::LIMITS;
 use crate::domain::pages::{cut, page_rows};
 use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tenants::operators::OPERATORS;
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::key::{
     CreateKey, Key, KeyCursor, KeyPage, KeyQuery, RevokeKey, ShownKey, check_create, check_revoke,
@@ -108,7 +109,8 @@ pub async fn create(
     }
     let expires_at = request.expires_at(now);
     let CreateKey { name, subject, read_only, .. } = request;
-    let secret = Secret::with(Terms { read_only, expires_at });
+    let is_operator = caller.tenant == OPERATORS;
+    let secret = Secret::with(Terms { read_only, is_operator, expires_at });
     let key = Key {
         key_id: format!("key_{}", random_hex()),
         tenant: caller.tenant.clone(),

@@ -10,6 +10,7 @@ mod jwt;
 pub mod keys;
 mod lookups;
 pub mod loopback;
+pub mod operators;
 pub mod scram;
 pub mod secret;
 pub mod signed_url;

@@ -4,6 +4,8 @@
 //! The text of a key that only reads begins with `tkr_`. The hash covers the whole text, so neither the holder of the key nor a writer of
 //! the database can make the one from the other. An earlier version refuses a key with this beginning.
 //!
+//! The text of an operator's key begins with `tko_`, so that no row of the database turns one kind into the other.
+//!
 //! The text of a key that ends has its end between the beginning and the bits, in seconds since 1970: `tk_1796083200_…`. So nobody can
 //! lengthen it either. An earlier version refuses a text of this length.
 
@@ -15,6 +17,7 @@ use crate::domain::clock::{Micros, SECOND};
 
 const PREFIX: &str = "tk_";
 const READ_ONLY: &str = "tkr_";
+const OPERATOR: &str = "tko_";
 /// 256 bits in base64url.
 const BITS_LENGTH: usize = 43;
 /// Digits of an end: up to the year 33658.
@@ -29,6 +32,8 @@ pub struct Secret(String);
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
     pub read_only: bool,
+    /// It looks after all tenants and reads the contents of none.
+    pub is_operator: bool,
     /// At a whole second.
     pub expires_at: Option<Micros>,
 }
@@ -41,14 +46,18 @@ impl Secret {
 
     /// The same, of a key that says this.
     pub fn with(terms: Terms) -> Self {
-        let prefix = if terms.read_only { READ_ONLY } else { PREFIX };
+        let prefix = match terms {
+            Terms { is_operator: true, .. } => OPERATOR,
+            Terms { read_only: true, .. } => READ_ONLY,
+            _ => PREFIX,
+        };
         let end = terms.expires_at.map(|it| format!("{}_", it / SECOND)).unwrap_or_default();
         Self(format!("{prefix}{end}{}", URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())))
     }
 
     /// None when the text cannot be a key; spares the hash and the look-up.
     pub fn parse(text: &str) -> Option<Self> {
-        let rest = text.strip_prefix(PREFIX).or_else(|| text.strip_prefix(READ_ONLY))?;
+        let rest = [PREFIX, READ_ONLY, OPERATOR].iter().find_map(|it| text.strip_prefix(it))?;
         let legal = rest.is_ascii() && (rest.len() == BITS_LENGTH || end(rest).is_some());
         legal.then(|| Self(text.to_owned()))
     }
@@ -61,6 +70,10 @@ impl Secret {
 
     pub fn is_read_only(&self) -> bool {
         is_read_only(&self.0)
+    }
+
+    pub fn is_operator(&self) -> bool {
+        self.0.starts_with(OPERATOR)
     }
 
     /// What tells people which key it is.
@@ -127,9 +140,22 @@ mod tests {
     }
 
     #[test]
+    fn the_key_of_an_operator_is_no_other_key_with_another_beginning() {
+        let made = Secret::with(Terms { is_operator: true, ..Terms::default() });
+        assert!(made.text().starts_with("tko_") && made.is_operator() && !made.is_read_only());
+        assert_eq!(Secret::parse(made.text()).unwrap().hash(), made.hash());
+        for prefix in ["tk_", "tkr_"] {
+            let other = Secret::parse(&made.text().replacen("tko_", prefix, 1)).unwrap();
+            assert!(!other.is_operator());
+            assert_ne!(other.hash(), made.hash());
+        }
+    }
+
+    #[test]
     fn a_key_that_ends_says_when_and_is_no_other_key_with_another_end() {
         for (read_only, beginning) in [(false, "tk_1796083200_"), (true, "tkr_1796083200_")] {
-            let terms = Terms { read_only, expires_at: Some(1_796_083_200 * SECOND) };
+            let expires_at = Some(1_796_083_200 * SECOND);
+            let terms = Terms { read_only, expires_at, ..Terms::default() };
             let made = Secret::with(terms);
             assert!(made.text().starts_with(beginning), "{}", made.text());
             assert_eq!(made.beginning().len(), beginning.len() + SHOWN_LENGTH);

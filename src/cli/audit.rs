@@ -7,14 +7,19 @@ use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::storage::Storage;
 use crate::domain::tenants::audit::{self, ActKind, Event, EventQuery};
+use crate::domain::tenants::operators::OPERATORS;
 use crate::domain::tenants::refusals::UNKNOWN_TENANT;
 use crate::domain::time::{parse_rfc3339, rfc3339};
 
 pub(super) async fn run(command: Audit) -> Result<()> {
-    let tenant = command.tenant.as_deref().unwrap_or(UNKNOWN_TENANT);
-    if !command.unknown {
-        check_tenant(tenant)?;
-    }
+    let tenant = match command.tenant.as_deref() {
+        Some(tenant) => {
+            check_tenant(tenant)?;
+            tenant
+        }
+        None if command.operators => OPERATORS,
+        None => UNKNOWN_TENANT,
+    };
     let time =
         |field: &str, text: Option<&String>| text.map(|it| parse_rfc3339(field, it)).transpose();
     let query = EventQuery {
@@ -33,7 +38,7 @@ pub(super) async fn run(command: Audit) -> Result<()> {
 /// A tenant may have nothing but its log.
 async fn list_of(storage: &dyn Storage, tenant: &str, query: EventQuery) -> Result<String> {
     let lines = list(storage, tenant, query).await?;
-    if lines.is_empty() && tenant != UNKNOWN_TENANT {
+    if lines.is_empty() && ![UNKNOWN_TENANT, OPERATORS].contains(&tenant) {
         tenants::require(storage, tenant).await?;
     }
     Ok(lines)

@@ -4,9 +4,9 @@ use crate::auth::authenticator::{Identity, KEYLESS_TENANT, POLL_EVERY};
 use crate::auth::keys;
 use crate::config::Keys;
 use crate::domain::Result;
-use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::operators::Whose;
 use crate::domain::time::{date, rfc3339};
 use crate::domain::tokens::key::{CreateKey, Key, KeyQuery, RevokeKey};
 
@@ -14,36 +14,48 @@ use super::opening::{open_existing, open_or_make};
 use super::{print, tenants};
 
 pub(super) async fn run(command: Keys) -> Result<()> {
-    let (Keys::Create { database, tenant, .. }
-    | Keys::List { database, tenant }
-    | Keys::Revoke { database, tenant, .. }) = &command;
-    check_tenant(tenant)?;
+    let (Keys::Create { database, whose, .. }
+    | Keys::List { database, whose }
+    | Keys::Revoke { database, whose, .. }) = &command;
+    let whose = Whose::of(whose.tenant.clone(), whose.operator)?;
     let storage = match &command {
         Keys::Create { .. } => open_or_make(database, None).await?,
         _ => open_existing(database, None).await?,
     };
-    let done = carry_out(storage.as_ref(), &command).await;
+    let done = carry_out(storage.as_ref(), &whose, &command).await;
     storage.close().await;
     print(&done?)
 }
 
-async fn carry_out(storage: &dyn Storage, command: &Keys) -> Result<String> {
+async fn carry_out(storage: &dyn Storage, whose: &Whose, command: &Keys) -> Result<String> {
+    let tenant = whose.name();
     match command {
-        Keys::Create { tenant, subject, name, read_only, ttl_seconds, .. } => {
+        Keys::Create { subject, name, read_only, ttl_seconds, .. } => {
             let (name, subject) = (name.clone(), subject.clone());
             let (read_only, ttl_seconds) = (*read_only, *ttl_seconds);
             let request = CreateKey { name, subject, read_only, ttl_seconds };
             let made = create(storage, tenant, request);
-            tenants::telling_new(storage, tenant, made).await
+            match whose {
+                Whose::Tenant(_) => tenants::telling_new(storage, tenant, made).await,
+                Whose::Operators => made.await,
+            }
         }
-        Keys::List { tenant, .. } => {
-            tenants::require(storage, tenant).await?;
+        Keys::List { .. } => {
+            require(storage, whose).await?;
             list(storage, tenant).await
         }
-        Keys::Revoke { tenant, key_id, .. } => {
-            tenants::require(storage, tenant).await?;
+        Keys::Revoke { key_id, .. } => {
+            require(storage, whose).await?;
             revoke(storage, tenant, key_id).await
         }
+    }
+}
+
+/// There need not be an operator.
+async fn require(storage: &dyn Storage, whose: &Whose) -> Result<()> {
+    match whose {
+        Whose::Tenant(tenant) => tenants::require(storage, tenant).await,
+        Whose::Operators => Ok(()),
     }
 }
 

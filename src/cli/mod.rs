@@ -1,6 +1,7 @@
 //! Runs the commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
 mod audit;
+mod bootstrap;
 mod console;
 mod descriptors;
 mod doctor;

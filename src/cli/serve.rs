@@ -12,9 +12,10 @@ use tokio::sync::oneshot;
 use super::descriptors::connections_max;
 use super::opening::storage_config;
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
-use super::{encryption, io, listening, print, sources, waiting};
+use super::{bootstrap, encryption, io, listening, print, sources, waiting};
 use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Facts, Outside, Settings};
 use crate::auth::issuers::Issuers;
+use crate::auth::secret::Secret;
 use crate::config::{self, EmbeddingsEndpoint, ObjectStore, Serve};
 use crate::domain::agentrail::OtherUser;
 use crate::domain::checkpoints::channel_rule::ChannelRule;
@@ -46,13 +47,14 @@ const BATCH_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256
 pub(super) async fn run(serve: Serve) -> Result<()> {
     let mut signals = Signals::listen()?;
     let connections_max = connections_max(&serve)?;
+    let first_key = bootstrap::given()?;
     encryption::warn_of_readable_keys(&serve.database.encryption);
     // A server that cannot listen makes no database. The address is taken for good when the database is open.
     drop(listeners(&serve).await?);
     let metrics = metrics()?;
     // A migration, or a database that is waited for, may take long.
     let storage = tokio::select! {
-        opened = open(&serve) => opened?,
+        opened = open(&serve, first_key.as_ref()) => opened?,
         name = signals.next() => {
             tracing::info!("{name} before the server listened: it ends");
             return Ok(());
@@ -66,7 +68,7 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     result
 }
 
-async fn open(serve: &Serve) -> Result<Arc<dyn Storage>> {
+async fn open(serve: &Serve, first_key: Option<&Secret>) -> Result<Arc<dyn Storage>> {
     let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
     config.exclusive = true;
     let shared = redis(serve.redis_url.as_deref())?;
@@ -75,6 +77,10 @@ async fn open(serve: &Serve) -> Result<Arc<dyn Storage>> {
     let storage = waiting::open(&config, patience).await?;
     if config.encryption.masters().is_some() {
         tracing::info!("content is encrypted");
+    }
+    if let Err(error) = bootstrap::make(storage.as_ref(), first_key).await {
+        storage.close().await;
+        return Err(error);
     }
     Ok(storage)
 }
@@ -265,6 +271,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
 /// What is wrong.
 pub fn check(serve: &Serve) -> Result<()> {
     certificate(&serve.tls)?;
+    bootstrap::given()?;
     storage_config(&serve.database, false, true)?;
     issuers(serve.issuers.as_deref())?;
     embeddings(&serve.embeddings)?;

@@ -9,7 +9,7 @@ use super::print;
 use crate::config::Tenants;
 use crate::domain::error::Obstacle;
 use crate::domain::storage::Storage;
-use crate::domain::tenants::tenant::{PAGE_MAX, TenantUse};
+use crate::domain::tenants::tenant::{PAGE_MAX, TenantUse, Time};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 
@@ -25,7 +25,7 @@ async fn list(storage: &dyn Storage, as_json: bool) -> Result<()> {
     let mut after = String::new();
     let mut shown = 0;
     loop {
-        let page = storage.list_tenants(&after, PAGE_MAX).await?;
+        let page = storage.list_tenants(&after, PAGE_MAX, Time::Unlimited).await?;
         let mut text = String::new();
         for it in &page {
             if as_json {

@@ -5,13 +5,24 @@ use url::Url;
 
 use super::{Database, ReportFormat};
 
+/// Whose keys a command is about.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct WhoseKeys {
+    /// Tenant that the key opens: 1 to 63 characters of a-z, 0-9, _ and -.
+    #[arg(long)]
+    pub tenant: Option<String>,
+    /// The key of an operator, who makes keys and quotas of all tenants over HTTP and reads the contents of none.
+    #[arg(long)]
+    pub operator: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Keys {
     /// Make a key and print it, once, alone on standard output.
     Create {
-        /// Tenant that the key opens: 1 to 63 characters of a-z, 0-9, _ and -.
-        #[arg(long)]
-        tenant: String,
+        #[command(flatten)]
+        whose: WhoseKeys,
         /// Subject the key speaks for; without one it has the whole tenant.
         #[arg(long)]
         subject: Option<String>,
@@ -30,15 +41,15 @@ pub enum Keys {
     /// List a tenant's keys: id, subject, time of making, and of revocation, how the text begins, name, when it expires, day of last use. `-`
     /// for none.
     List {
-        #[arg(long)]
-        tenant: String,
+        #[command(flatten)]
+        whose: WhoseKeys,
         #[command(flatten)]
         database: Database,
     },
     /// Revoke a key, and with it all tokens that were made with it. Running servers refuse them within two seconds.
     Revoke {
-        #[arg(long)]
-        tenant: String,
+        #[command(flatten)]
+        whose: WhoseKeys,
         /// The id that `keys list` shows, `key_…`.
         #[arg(long)]
         key_id: String,
@@ -98,6 +109,9 @@ pub struct Audit {
     /// Refusals of which nobody knows whose they were: requests without a key, or with one that opens nothing.
     #[arg(long, group = "whose")]
     pub unknown: bool,
+    /// The keys of operators that were made and revoked.
+    #[arg(long, group = "whose")]
+    pub operators: bool,
     /// Not before this RFC 3339 time.
     #[arg(long)]
     pub since: Option<String>,

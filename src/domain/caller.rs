@@ -1,6 +1,6 @@
 //! Defines the caller. Every domain call takes a `&Caller`, built by one extractor; the tenant comes from nowhere else.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::error::{Error, Result};
 use super::limits::LIMITS;
@@ -30,6 +30,8 @@ pub enum Grants {
     /// Everything of the tenant.
     Tenant,
     Scoped(Arc<Scoped>),
+    /// Nothing of any tenant, and the administration of them all.
+    Operator,
 }
 
 /// What a route needs; declared once per route.
@@ -43,13 +45,19 @@ pub enum Permission {
     Any,
     /// The whole tenant: administration.
     Tenant(Action),
+    /// The administration of all tenants.
+    Operator,
 }
+
+/// Grants that cover nothing.
+static NOTHING: LazyLock<Scoped> = LazyLock::new(Scoped::default);
 
 impl Permission {
     /// As the API document shows it, such as `threads:read`; `tenant` is a key that writes all of it.
     pub fn name(self) -> String {
         let (noun, action) = match self {
             Self::Any => return "any".into(),
+            Self::Operator => return "operator".into(),
             Self::Tenant(Action::Read) => return "tenant:read".into(),
             Self::Tenant(_) => return "tenant".into(),
             Self::Threads(action) => ("threads", action),
@@ -79,6 +87,10 @@ impl Caller {
     pub fn require(&self, permission: Permission) -> Result<()> {
         let action = match permission {
             Permission::Any => return Ok(()),
+            Permission::Operator if self.grants == Grants::Operator => return Ok(()),
+            Permission::Operator => {
+                return Err(Error::NotGranted("only an operator's key may do this"));
+            }
             Permission::Tenant(action)
             | Permission::Threads(action)
             | Permission::Namespaces(action)
@@ -91,7 +103,7 @@ impl Caller {
         let any = |grants: &[Grant]| grants.iter().any(|it| it.actions.allows(action));
         let covered = match permission {
             Permission::Any => true,
-            Permission::Tenant(_) => false,
+            Permission::Tenant(_) | Permission::Operator => false,
             Permission::Threads(_) => any(&scoped.threads),
             Permission::Sessions(_) => any(&scoped.sessions),
             Permission::Snapshots(_) => any(&scoped.snapshots),
@@ -100,6 +112,15 @@ impl Caller {
             }
         };
         if covered { Ok(()) } else { Err(Error::NotGranted("no grant covers this call")) }
+    }
+
+    /// # Errors
+    /// `NotGranted` for operators, who look after tenants and belong to none.
+    pub fn require_own_tenant(&self) -> Result<()> {
+        match self.grants {
+            Grants::Operator => Err(Error::NotGranted("an operator's key makes no tokens")),
+            Grants::Tenant | Grants::Scoped(_) => Ok(()),
+        }
     }
 
     /// What the grants allow to do with some thing of a kind, such as `Permission::Threads`.
@@ -113,6 +134,7 @@ impl Caller {
         match &self.grants {
             Grants::Tenant => None,
             Grants::Scoped(scoped) => Some(&**scoped).filter(|it| !it.tenant.allows(action)),
+            Grants::Operator => Some(&*NOTHING),
         }
     }
 

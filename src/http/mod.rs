@@ -10,6 +10,7 @@ mod console;
 mod files;
 mod flags;
 mod health;
+mod layers;
 pub mod openapi;
 pub mod request;
 mod service;
@@ -22,24 +23,21 @@ pub mod tokens;
 
 use std::sync::Arc;
 
-use axum::extract::Request;
-use axum::{Extension, Router, middleware};
-use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
-use tower_http::compression::{CompressionLayer, CompressionLevel};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use self::agent_server::shown_ids::{ShownIds, UUID_BASE};
 use self::agentrail::{inspector, memory, messages, orchestration};
 use self::flags::Flag::{Idempotent, Open, Queued, SearchesContent, WholeValue, Writes};
 use self::flags::{Flagged as _, bulk, needs, searches, streams};
-use self::request::problem::{Code, Problem};
 use crate::app::App;
-use crate::domain::caller::Permission::{Any, Namespaces, Sessions, Snapshots, Tenant, Threads};
+use crate::domain::caller::Permission::{
+    Any, Namespaces, Operator, Sessions, Snapshots, Tenant, Threads,
+};
 use crate::domain::tokens::grants::Action::{Append, Read, Write};
 
 pub use self::connections::edge::SECONDS as REQUEST_SECONDS;
 pub use self::health::operators;
+pub use self::layers::{router, router_compressing};
 pub(crate) use self::service::Empty;
 pub use self::tokens::handlers::MintedToken;
 
@@ -47,7 +45,7 @@ pub use self::tokens::handlers::MintedToken;
 /// the server. Flags follow it.
 pub(crate) fn routes() -> OpenApiRouter<Arc<App>> {
     let router = with_files(with_sessions(with_store(of_threads())));
-    with_agent_server(with_operation(with_agentrail(router)))
+    with_agent_server(with_operators(with_operation(with_agentrail(router))))
 }
 
 // Several functions, for smaller frames.
@@ -290,6 +288,18 @@ fn with_operation(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::docs))
 }
 
+/// For those who look after all tenants.
+fn with_operators(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
+    router
+        .routes(searches(Operator, routes!(tenants::operators::list)))
+        .routes(needs(Operator, routes!(tenants::operators::quota)))
+        .routes(needs(Operator, routes!(tenants::operators::put_quota)))
+        .routes(needs(Operator, routes!(tenants::operators::rotate_secrets)))
+        .routes(needs(Operator, routes!(tenants::operator_keys::list)))
+        .routes(needs(Operator, routes!(tenants::operator_keys::create)))
+        .routes(needs(Operator, routes!(tenants::operator_keys::revoke)))
+}
+
 /// For SDKs and UIs of LangGraph.
 fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
     router
@@ -359,38 +369,4 @@ fn with_agent_server(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>>
         .routes(needs(Any, routes!(agent_server::runs::mcp)))
         .routes(needs(Any, routes!(agent_server::runs::a2a)))
         .routes(needs(Any, routes!(agent_server::runs::ui)))
-}
-
-/// The whole server as a service. Small answers gain nothing by being compressed.
-pub fn router(app: &Arc<App>) -> Router {
-    router_compressing(app, 1_024)
-}
-
-/// The same, with answers of this size and more compressed for callers that ask. From one byte on, a test sees every route do it.
-pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
-    let compression = CompressionLayer::new()
-        .quality(CompressionLevel::Fastest)
-        // Events are for now, and a compressor would wait for more.
-        .compress_when(
-            SizeAbove::new(bytes_min).and(NotForContentType::const_new("text/event-stream")),
-        );
-    let (router, _) = routes().split_for_parts();
-    let (by_alias, _) = with_agent_server(OpenApiRouter::default()).split_for_parts();
-    let router = router
-        .merge(console::routes())
-        .nest(UUID_BASE, by_alias.layer(Extension(ShownIds::Aliases)))
-        .fallback(agent_server::paths::absent)
-        .method_not_allowed_fallback(async || {
-            Problem::new(Code::MethodNotAllowed, "the route has other methods, see Allow")
-        })
-        .layer(compression)
-        .layer(middleware::from_fn_with_state(Arc::clone(app), agent_server::paths::hide))
-        .layer(middleware::from_fn_with_state(Arc::clone(app), console::lead))
-        .layer(middleware::from_fn_with_state(Arc::clone(app), connections::origins::guard))
-        .layer(middleware::from_fn_with_state(Arc::clone(app), connections::edge::request_context))
-        .with_state(Arc::clone(app));
-    // Before a route is chosen.
-    Router::new()
-        .fallback_service(router)
-        .layer(middleware::map_request(async |it: Request| agent_server::paths::name_thread(it)))
 }

@@ -14,6 +14,7 @@ use crate::domain::caller::{self, Grants, Permission};
 use crate::domain::label::{label, label_with_colons};
 use crate::domain::limits::{LIMITS, Limits};
 use crate::domain::time::rfc3339;
+use crate::domain::tokens::grants::Scoped;
 
 /// The answer of writes that have nothing to tell.
 #[derive(Serialize, ToSchema)]
@@ -46,7 +47,9 @@ pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
     let grants = match &caller.grants {
         Grants::Tenant => None,
         Grants::Scoped(scoped) => Some(GrantsBody::from(&**scoped)),
+        Grants::Operator => Some(GrantsBody::from(&Scoped::default())),
     };
+    let operator = caller.require(Permission::Operator).is_ok().then_some(true);
     let capabilities = CapabilitiesOut::of(&caller);
     call.reply
         .with(&Caller {
@@ -56,6 +59,7 @@ pub async fn whoami(holder: Holder, call: BodylessCall) -> Answer {
             subject: caller.subject,
             credential: caller.credential,
             expires_at: pass.expires_at().map(rfc3339),
+            operator,
             grants,
             capabilities,
         })
@@ -177,6 +181,9 @@ pub struct Caller {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(format = DateTime)]
     expires_at: Option<String>,
+    /// True for the key of an operator, who looks after all tenants and reads the contents of none. Absent for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operator: Option<bool>,
     /// Absent where the whole tenant is granted.
     #[serde(skip_serializing_if = "Option::is_none")]
     grants: Option<GrantsBody>,

@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use threadkeep::auth::authenticator::Authenticator;
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::domain::clock::Clock;
+use threadkeep::auth::operators::{Bootstrap, bootstrap, bootstrap_secret};
+use threadkeep::auth::secret::{Secret, Terms};
+use threadkeep::domain::clock::{Clock, SECOND};
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::erasure::Erasures;
+use threadkeep::domain::tenants::operators::OPERATORS;
+use threadkeep::domain::tenants::tenant::Time;
 use threadkeep::domain::tokens::key::{Key, KeyCursor, KeyQuery, ShownKey};
 use threadkeep::domain::tokens::key_uses::KeyUse;
 use threadkeep::domain::tokens::storage::CredentialStorage;
@@ -195,4 +199,47 @@ pub async fn an_expired_key_keeps_the_database_from_being_keyless(h: Harness) {
     assert_eq!(opened(true).await, (false, true));
     assert!(h.storage.revoke_key("a", "key_1", &act).await.unwrap());
     assert_eq!(opened(true).await, (true, false));
+}
+
+fn operator() -> Secret {
+    Secret::with(Terms { is_operator: true, ..Terms::default() })
+}
+
+pub async fn the_first_key_of_an_operator_is_made_once(h: Harness) {
+    let storage = h.storage.as_ref();
+    let (first, second) = (operator(), operator());
+    assert_eq!(bootstrap(storage, &first, 1).await.unwrap(), Bootstrap::Made);
+    assert!(storage.has_key(&first.hash()).await.unwrap());
+    assert!(!is_keyless(&h).await, "an operator's key is a key");
+    assert_eq!(bootstrap(storage, &first, 2).await.unwrap(), Bootstrap::Known);
+    assert_eq!(bootstrap(storage, &second, 2).await.unwrap(), Bootstrap::Unneeded);
+    let listed = storage.list_keys(OPERATORS, &KeyQuery::ALL).await.unwrap();
+    assert_eq!(listed.len(), 1);
+    assert!(storage.list_tenants("", 9, Time::Unlimited).await.unwrap().is_empty());
+    let act = Act::of_operator(OPERATORS, ActKind::KeyRevoked, "", 3);
+    assert!(storage.revoke_key(OPERATORS, &listed[0].key_id, &act).await.unwrap());
+    // A start with the key that was revoked does not bring it back; another key takes its place.
+    assert_eq!(bootstrap(storage, &first, 4).await.unwrap(), Bootstrap::Known);
+    assert!(!storage.has_key(&first.hash()).await.unwrap());
+    assert_eq!(bootstrap(storage, &second, 4).await.unwrap(), Bootstrap::Made);
+    let ended =
+        Secret::with(Terms { is_operator: true, expires_at: Some(SECOND), read_only: false });
+    assert!(bootstrap_secret("KEY", ended.text(), SECOND - 1).is_ok());
+    for text in ["", "tko_short", ended.text(), Secret::random().text()] {
+        let refused = bootstrap_secret("KEY", text, SECOND).unwrap_err().to_string();
+        assert!(
+            refused.contains("KEY") && (text.is_empty() || !refused.contains(text)),
+            "{refused}"
+        );
+    }
+}
+
+pub async fn of_servers_that_start_together_one_makes_the_first_key_of_an_operator(h: Harness) {
+    let (secret, storage) = (operator(), h.storage.as_ref());
+    let starts = (0..8).map(|_| bootstrap(storage, &secret, 1));
+    let done = futures::future::join_all(starts).await;
+    let made = done.iter().filter(|it| matches!(it, Ok(Bootstrap::Made))).count();
+    assert!(made == 1 && done.iter().all(Result::is_ok), "{done:?}");
+    let listed = storage.list_keys(OPERATORS, &KeyQuery::ALL).await.unwrap();
+    assert_eq!(listed.len(), 1);
 }

@@ -8,7 +8,9 @@ contract! {
         a_database_whose_only_key_was_erased_is_not_keyless_again
         a_key_keeps_its_end_and_the_day_of_its_last_use
         a_key_that_ended_long_ago_is_revoked_by_the_sweep
-        an_expired_key_keeps_the_database_from_being_keyless;
+        an_expired_key_keeps_the_database_from_being_keyless
+        the_first_key_of_an_operator_is_made_once
+        of_servers_that_start_together_one_makes_the_first_key_of_an_operator;
     quotas:
         a_quota_is_set_replaced_and_removed
         a_full_tenant_commits_to_its_threads_and_makes_none

@@ -2,6 +2,7 @@
 
 use threadkeep::domain::tenants::audit::{Act, ActKind};
 use threadkeep::domain::tenants::quotas::Quota;
+use threadkeep::domain::tenants::tenant::Time;
 
 use crate::commands::Put;
 use crate::harness::Harness;
@@ -13,7 +14,7 @@ async fn quota(h: &Harness, tenant: &str) {
 }
 
 async fn names(h: &Harness, after: &str, limit: usize) -> Vec<String> {
-    let page = h.storage.list_tenants(after, limit).await.unwrap();
+    let page = h.storage.list_tenants(after, limit, Time::Unlimited).await.unwrap();
     page.into_iter().map(|it| it.tenant).collect()
 }
 
@@ -42,7 +43,7 @@ pub async fn tenants_are_listed_in_pages_with_what_they_have(h: Harness) {
     assert_eq!(names(&h, "t-", 2).await, ["t0", "t_"]);
     assert_eq!(names(&h, "t_", 2).await, ["tenant-a"]);
     assert!(names(&h, "tenant-a", 2).await.is_empty());
-    let all = h.storage.list_tenants("", 9).await.unwrap();
+    let all = h.storage.list_tenants("", 9, Time::OfSearches).await.unwrap();
     let used = all.last().unwrap();
     assert_eq!(used.usage, h.storage.measure_usage("tenant-a").await.unwrap());
     assert!(used.usage.bytes > 0 && used.usage.threads == 1);

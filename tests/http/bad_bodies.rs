@@ -22,7 +22,9 @@ impl Operation {
     }
 
     async fn send(&self, world: &World, media: &str, body: &[u8]) -> Answer {
-        let headers = [("content-type", media), ("x-api-key", world.key.as_str())];
+        let is_of_operators = self.path.starts_with("/v1/operator/");
+        let key = if is_of_operators { &world.operator } else { &world.key };
+        let headers = [("content-type", media), ("x-api-key", key.as_str())];
         world.server.send(&self.method, &self.path, &headers, body.to_vec()).await
     }
 }

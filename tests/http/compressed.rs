@@ -58,7 +58,7 @@ async fn ask(it: &World, route: &Route, encoding: &str, form: &str) -> Answer {
     let form = if EVENTS.contains(&route.operation.as_str()) { "text/event-stream" } else { form };
     let mut headers = vec![("accept-encoding", encoding), ("accept", form)];
     if !PUBLIC.contains(&route.operation.as_str()) {
-        headers.push(("x-api-key", &it.acme));
+        headers.push(("x-api-key", it.who_may(route)));
     }
     it.ask_with(route, &request, &headers).await
 }

@@ -76,6 +76,7 @@ mod memory_sessions;
 mod memory_settings;
 mod memory_snapshots;
 mod metrics;
+mod operators;
 mod ownership;
 mod refused_uploads;
 mod released;

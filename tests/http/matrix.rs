@@ -10,18 +10,22 @@ use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
+use threadkeep::domain::tenants::operators::OPERATORS;
 use threadkeep::http;
 
 use crate::matrix_agent_server::{REFUSED, path_of_thread};
 use crate::matrix_sessions::{BY_PATH, SESSION_TAKEN, path_of_session};
 use crate::matrix_snapshots::{self, empty_export};
 use crate::matrix_table::{
-    HOLDER, OF_LARGE_VALUES, OPEN, PUBLIC, Request, Row, SIGNED, TAKEN, answer_to_reader, rows,
+    DENIED, HOLDER, OF_LARGE_VALUES, OPEN, PUBLIC, Request, Row, SIGNED, TAKEN, answer_to_operator,
+    answer_to_reader, is_of_operators, rows,
 };
 use crate::matrix_world::{EMPTY_TAR, fill};
 use crate::memory::Memory;
 use crate::ownership::open;
-use crate::server::{Answer, DOCUMENT, HOST, JSON, SETTINGS, Server, create_key, no_metrics};
+use crate::server::{
+    Answer, DOCUMENT, HOST, JSON, SETTINGS, Server, create_key, create_operator, no_metrics,
+};
 use crate::tokens::{SECOND, START, text};
 use crate::wire::{COMMIT, base64, commit, list_of, name, writes};
 
@@ -39,6 +43,8 @@ pub struct World {
     /// The key of the whole tenant.
     pub acme: String,
     pub globex: String,
+    /// The key of an operator.
+    pub operator: String,
     pub ann: String,
     /// Id of a token that nobody presents.
     pub token_id: String,
@@ -74,6 +80,7 @@ impl World {
                 keys.push(text);
             }
         }
+        let operator = create_operator(&storage, OPERATORS).await;
         let (clock, listen) = (Arc::new(Clock::Fixed(START.into())), HOST.parse().unwrap());
         let none = Issuers::default();
         let app =
@@ -119,6 +126,7 @@ impl World {
             server,
             acme,
             globex,
+            operator,
             ann,
             token_id,
             upload_id,
@@ -132,6 +140,11 @@ impl World {
             appender,
             _folder: folder,
         }
+    }
+
+    /// The key that may do this.
+    pub fn who_may(&self, route: &Route) -> &str {
+        if is_of_operators(route) { &self.operator } else { &self.acme }
     }
 
     async fn ask(&self, route: &Route, who: Option<&str>, request: &Request) -> Answer {
@@ -313,11 +326,12 @@ async fn differences(route: &Route) -> Vec<String> {
         ("other tenant", Some(&it.globex), answers.other_tenant),
         ("other subject", Some(&it.bob), answers.other_subject),
         ("other thread", Some(&it.elsewhere), answers.other_thread),
+        ("an operator", Some(&it.operator), answer_to_operator(route)),
         ("read-only", Some(&it.reader), answers.read_only),
         ("append-only", Some(&it.appender), answers.append_only),
         ("reads the tenant", Some(&it.reads_tenant), answer_to_reader(route)),
         // What is refused above is refused for who asks, not for what is asked.
-        ("the tenant", Some(&it.acme), "200"),
+        ("the tenant", Some(&it.acme), if is_of_operators(route) { DENIED } else { "200" }),
     ];
     let mut wrong = Vec::new();
     for (name, who, expected) in columns {

@@ -86,6 +86,7 @@ pub const fn answers(all: [&'static str; 5]) -> Answers {
 pub const READ: Answers = answers([OK, OK, OK, OK, DENIED]);
 pub const REMOVE: Answers = answers([OK, OK, DENIED, DENIED, DENIED]);
 pub const ADMINISTER: Answers = answers([OK, DENIED, DENIED, DENIED, DENIED]);
+pub const OPERATE: Answers = answers([DENIED; 5]);
 pub const ANYBODY: Answers = answers([OK, OK, OK, OK, OK]);
 
 pub const APPEND_ITEM: Answers = answers([OK, DENIED, DENIED, DENIED, OK]);
@@ -98,13 +99,30 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     ROWS.iter().chain(beside.into_iter().flatten()).chain(matrix_agent_server::ROWS)
 }
 
+/// What only operators may do.
+pub fn is_of_operators(route: &Route) -> bool {
+    permission_of(route) == "operator"
+}
+
+/// An operator looks after tenants, and gets nothing of what they keep.
+pub fn answer_to_operator(route: &Route) -> &'static str {
+    let is_of_a_tenant = ["mint_token", "narrow_token", "revoke_token"];
+    let is_anybodys =
+        permission_of(route) == "any" && !is_of_a_tenant.contains(&route.operation.as_str());
+    if is_of_operators(route) || is_anybodys { "200" } else { DENIED }
+}
+
+/// Empty: everybody may ask.
+fn permission_of(route: &Route) -> &'static str {
+    let operation = &DOCUMENT["paths"][&route.path][&route.method.to_lowercase()];
+    operation["x-permission"].as_str().unwrap_or_default()
+}
+
 /// Who reads the whole tenant gets what an operation only reads, as far as its permission says, and nothing else.
 pub fn answer_to_reader(route: &Route) -> &'static str {
     // These need more than their permission says.
     let asks_for_more = ["restore_snapshot", "mint_token", "revoke_token"];
-    let permission = DOCUMENT["paths"][&route.path][&route.method.to_lowercase()]["x-permission"]
-        .as_str()
-        .unwrap();
+    let permission = permission_of(route);
     let reads = permission == "any" || permission.ends_with(":read");
     if reads && !asks_for_more.contains(&route.operation.as_str()) { "200" } else { DENIED }
 }
@@ -244,6 +262,18 @@ const ROWS: &[Row] = &[
     // A key of this name is there in every tenant.
     row("revoke_key", |_, _| body(json!({"key_id": "key_spare"})), ADMINISTER),
     row("list_tokens", |_, _| query(""), ADMINISTER),
+    // About the tenant that has nothing of the thread.
+    row("list_tenants", |_, _| query(""), OPERATE),
+    row("get_tenant_quota", |_, _| query("?tenant=globex"), OPERATE),
+    row("put_tenant_quota", |_, _| body(json!({"tenant": "globex", "items_max": 9})), OPERATE),
+    row("rotate_tenant_secrets", |_, _| body(json!({"tenant": "globex"})), OPERATE),
+    row("list_tenant_keys", |_, _| query("?tenant=globex"), OPERATE),
+    row("create_tenant_key", |_, _| body(json!({"tenant": "globex"})), OPERATE),
+    row(
+        "revoke_tenant_key",
+        |_, _| body(json!({"tenant": "globex", "key_id": "key_spare"})),
+        OPERATE,
+    ),
     row("get_limits", |_, _| query(""), ANYBODY),
     row("whoami", |_, _| query(""), ANYBODY),
     row(OPEN, |_, _| query(""), ANYBODY),

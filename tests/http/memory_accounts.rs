@@ -8,7 +8,7 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::tenants::audit::{Act, AuditStorage, Event, EventQuery};
 use threadkeep::domain::tenants::quotas::{Quota, QuotaStorage, Usage};
 use threadkeep::domain::tenants::refusals::{Counted, Refusal};
-use threadkeep::domain::tenants::tenant::{TenantStorage, TenantUse};
+use threadkeep::domain::tenants::tenant::{TenantStorage, TenantUse, Time};
 use threadkeep::domain::{Error, Result};
 
 use crate::memory::Memory;
@@ -47,14 +47,13 @@ impl QuotaStorage for Memory {
     }
 }
 
-/// No route lists tenants.
 #[async_trait]
 impl TenantStorage for Memory {
     async fn has_tenant(&self, tenant: &str) -> Result<bool> {
         Ok(self.accounts.quotas.lock().unwrap().contains_key(tenant))
     }
 
-    async fn list_tenants(&self, after: &str, limit: usize) -> Result<Vec<TenantUse>> {
+    async fn list_tenants(&self, after: &str, limit: usize, _: Time) -> Result<Vec<TenantUse>> {
         let quotas = self.accounts.quotas.lock().unwrap();
         let next = quotas.keys().filter(|it| it.as_str() > after).take(limit);
         let unused = |it: &String| TenantUse {

@@ -11,7 +11,7 @@ use tower::ServiceExt as _;
 use crate::drive_world;
 use crate::matrix::{NOBODYS, Route, THREAD, World, routes, row_of};
 use crate::matrix_agent_server::REFUSED;
-use crate::matrix_table::{PUBLIC, Request};
+use crate::matrix_table::{PUBLIC, Request, is_of_operators};
 use crate::server::{Answer, DOCUMENT, HOST, JSON, Server};
 use crate::tokens::{SECOND, START};
 
@@ -62,7 +62,7 @@ fn with(request: Request, name: &str, value: &Value) -> Request {
 
 /// About this thread, by who may do everything.
 async fn ask(it: &World, route: &Route, request: &Request, header: (&str, &str)) -> Answer {
-    it.ask_with(route, request, &[("x-api-key", &it.acme), header]).await
+    it.ask_with(route, request, &[("x-api-key", it.who_may(route)), header]).await
 }
 
 const PLAIN: (&str, &str) = ("accept", "*/*");
@@ -72,13 +72,19 @@ const FREE: [&str; 2] = ["agentrail_log_skill", "agentrail_record_turn"];
 
 #[tokio::test]
 async fn every_body_has_the_one_limit_and_only_fields_that_are_known() {
-    let server = Server::keyless().await;
+    let keyless = Server::keyless().await;
+    let (of_operators, operator) = Server::with_operator().await;
     let too_long = (LIMITS.body_bytes_max + 1).to_string();
     let all = all_that(|it| operation(it)["requestBody"]["content"][JSON].is_object());
     assert!(all.len() > 80, "{}", all.len());
     for route in all {
         let name = &route.operation;
-        let headers = [("content-type", JSON), ("content-length", too_long.as_str())];
+        let is_of_operators = is_of_operators(&route);
+        let server = if is_of_operators { &of_operators } else { &keyless };
+        let key = is_of_operators.then_some(("x-api-key", operator.as_str()));
+        let plain: Vec<_> = [("content-type", JSON)].into_iter().chain(key).collect();
+        let mut headers = plain.clone();
+        headers.push(("content-length", &too_long));
         let answer = server.send(&route.method, &route.path, &headers, b"{}".to_vec()).await;
         assert_eq!(answer.problem(), (413, "too_large".into()), "{name}");
         assert_eq!(
@@ -91,9 +97,8 @@ async fn every_body_has_the_one_limit_and_only_fields_that_are_known() {
         }
         let mut body = operation(&route)["requestBody"]["content"][JSON]["example"].clone();
         body["kee"] = json!(true);
-        let headers = [("content-type", JSON)];
         let answer =
-            server.send(&route.method, &route.path, &headers, body.to_string().into_bytes()).await;
+            server.send(&route.method, &route.path, &plain, body.to_string().into_bytes()).await;
         assert_eq!(sent(&route)["additionalProperties"], false, "{name}");
         assert_eq!(
             (answer.problem(), answer.field()),

@@ -13,10 +13,11 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use serde_json::Value;
 use threadkeep::app::{App, DifferenceMemory, Outside, Settings};
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::auth::secret::Secret;
+use threadkeep::auth::secret::{Secret, Terms};
 use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
 use threadkeep::domain::tenants::audit::{Act, ActKind};
+use threadkeep::domain::tenants::operators::OPERATORS;
 use threadkeep::domain::tenants::rates::Rates;
 use threadkeep::domain::tokens::key::{Key, ShownKey};
 use threadkeep::http;
@@ -75,6 +76,14 @@ impl Server {
         let storage = Memory::default();
         let texts = tenants.iter().map(|tenant| add_key(&storage, tenant)).collect();
         (Self::on(HOST, storage).await, texts)
+    }
+
+    /// With the key of an operator, whose text comes back.
+    pub async fn with_operator() -> (Self, String) {
+        let storage = Memory::default();
+        let (key, text) = key_with(operator_secret(), OPERATORS, "key_operator", None);
+        storage.keys.lock().unwrap().push(key);
+        (Self::on(HOST, storage).await, text)
     }
 
     pub async fn on(listen: &str, storage: Memory) -> Self {
@@ -273,7 +282,10 @@ pub fn add_key(storage: &Memory, tenant: &str) -> String {
 
 /// A key, and its text.
 pub fn new_key(tenant: &str, key_id: &str, subject: Option<&str>) -> (Key, String) {
-    let secret = Secret::random();
+    key_with(Secret::random(), tenant, key_id, subject)
+}
+
+fn key_with(secret: Secret, tenant: &str, key_id: &str, subject: Option<&str>) -> (Key, String) {
     let key = Key {
         key_id: key_id.into(),
         tenant: tenant.into(),
@@ -285,6 +297,18 @@ pub fn new_key(tenant: &str, key_id: &str, subject: Option<&str>) -> (Key, Strin
         shown: ShownKey::default(),
     };
     (key, secret.text().to_owned())
+}
+
+fn operator_secret() -> Secret {
+    Secret::with(Terms { is_operator: true, ..Terms::default() })
+}
+
+/// The text of an operator's key that the storage keeps for this tenant.
+pub async fn create_operator(storage: &Arc<dyn Storage>, tenant: &str) -> String {
+    let (key, text) = key_with(operator_secret(), tenant, "key_operator", None);
+    let act = Act::of_operator(tenant, ActKind::KeyCreated, "key_operator", 0);
+    storage.create_key(&key, &act).await.unwrap();
+    text
 }
 
 /// Its text. The storage has it.

@@ -6,15 +6,18 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use threadkeep::app::{App, Outside};
 use threadkeep::domain::clock::Clock;
+use threadkeep::domain::tenants::operators::OPERATORS;
 use threadkeep::http;
 
 use crate::memory::Memory;
 use crate::ownership::open;
-use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server, create_key};
+use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server, create_key, create_operator};
 
 pub struct World {
     pub server: Server,
     pub key: String,
+    /// The key of an operator.
+    pub operator: String,
     _folder: TempDir,
 }
 
@@ -27,12 +30,13 @@ impl World {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
         let key = create_key(&storage, "acme", "key_acme", None).await;
+        let operator = create_operator(&storage, OPERATORS).await;
         let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
         let app = App::start(storage, clock, listen, SETTINGS, None, outside).await.unwrap();
         let app = Arc::new(app);
         let router = http::router(&app);
         let server = Server { app, storage: Arc::new(Memory::default()), router };
-        Self { server, key, _folder: folder }
+        Self { server, key, operator, _folder: folder }
     }
 
     async fn raw(&self, method: &str, path: &str, media: &str, body: Vec<u8>) -> Answer {

@@ -47,6 +47,8 @@ GROUPS = {
 # Variables that no option has.
 OTHER_VARIABLES = {
     "THREADKEEP_MASTER_KEY": "the master key itself, in place of `--master-key-file`",
+    "THREADKEEP_BOOTSTRAP_KEY": "the key of an operator (`tko_…`), which the server makes where operators have none; one that was revoked is "
+    "not made again",
     "THREADKEEP_EMBEDDINGS_KEY": "the key of the endpoint for embeddings",
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT": "the object store's credentials, region and "
     "endpoint",
@@ -181,7 +183,7 @@ def configuration(commands: list[Help]) -> Iterator[str]:
     yield "is from and without secrets."
     yield ""
     yield "A secret may lie in a file: a variable with `_FILE` behind its name names that file. So it is with `THREADKEEP_DATABASE_URL`,"
-    yield "`THREADKEEP_REDIS_URL`, `THREADKEEP_IMPORT_FROM` and `THREADKEEP_EMBEDDINGS_KEY`; `THREADKEEP_MASTER_KEY_FILE` is a setting itself."
+    yield "`THREADKEEP_REDIS_URL`, `THREADKEEP_IMPORT_FROM`, `THREADKEEP_BOOTSTRAP_KEY` and `THREADKEEP_EMBEDDINGS_KEY`; `THREADKEEP_MASTER_KEY_FILE` is a setting itself."
     yield ""
     yield "The other commands have the settings of the database, and those that [their own page](../reference/cli.md) lists."
     yield ""

@@ -9,6 +9,7 @@ use crate::auth::secret::Secret;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::scheduling::read_memory::ReadMemory;
 use crate::domain::tenants::audit::COMMAND_LINE;
+use crate::domain::tenants::operators::OPERATORS;
 use crate::domain::tokens::grants::{Actions, Scoped};
 use crate::domain::tokens::key::Key;
 use crate::domain::tokens::token::{Pass, Token, TokenId};
@@ -41,7 +42,9 @@ impl Authenticator {
 
     /// The caller with this key. Its text says whether it only reads and when it ends.
     pub(super) fn by_key(&self, secret: &Secret, set: &CredentialSet) -> Result<Identity, Refusal> {
-        let key = set.key(&secret.hash()).ok_or(UNKNOWN)?;
+        // A row that somebody moved to another tenant opens nothing there.
+        let is_its_kind = |it: &&Key| (it.tenant == OPERATORS) == secret.is_operator();
+        let key = set.key(&secret.hash()).filter(is_its_kind).ok_or(UNKNOWN)?;
         let now = self.clock.now();
         // Who changes the row may make it end sooner, not later.
         let expires_at = [secret.expires_at(), key.expires_at].into_iter().flatten().min();
@@ -87,7 +90,11 @@ fn caller_of(key: &Key, secret: &Secret) -> Caller {
         (None, true) => Some(Scoped::reads_tenant()),
         (scoped, false) => scoped,
     };
-    let grants = scoped.map_or(Grants::Tenant, |it| Grants::Scoped(Arc::new(it)));
+    let grants = match scoped {
+        _ if secret.is_operator() => Grants::Operator,
+        None => Grants::Tenant,
+        Some(scoped) => Grants::Scoped(Arc::new(scoped)),
+    };
     let (tenant, subject) = (key.tenant.clone(), key.subject.clone());
     let memory = ReadMemory::default();
     Caller { tenant, subject, grants, credential: key.key_id.clone(), memory }

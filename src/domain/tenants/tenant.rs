@@ -20,6 +20,15 @@ pub struct TenantUse {
     pub last_write: Option<Micros>,
 }
 
+/// How long a reading may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Time {
+    /// It ends with `ReadTooLong` when the time of searches is over.
+    OfSearches,
+    /// A person waits for it at the command line.
+    Unlimited,
+}
+
 #[async_trait]
 pub trait TenantStorage: QuotaStorage + AuditStorage + ErasureStorage {
     /// Whether there is such a tenant: a key, a quota, or anything stored. Rows of the audit log do not count. Makes nothing.
@@ -27,5 +36,5 @@ pub trait TenantStorage: QuotaStorage + AuditStorage + ErasureStorage {
 
     /// The next tenants after this one, in the order of their names; from the first on with an empty name. Fewer than `limit`: there
     /// are no more. Two statements per tenant.
-    async fn list_tenants(&self, after: &str, limit: usize) -> Result<Vec<TenantUse>>;
+    async fn list_tenants(&self, after: &str, limit: usize, time: Time) -> Result<Vec<TenantUse>>;
 }

@@ -4,6 +4,7 @@ use crate::domain::caller::{Caller, check_subject};
 use crate::domain::clock::{DAY, Micros, SECOND};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
+use crate::domain::tenants::operators::OPERATORS;
 use crate::domain::tokens::token::Pass;
 
 /// A stored key.
@@ -102,6 +103,10 @@ pub fn check_create(caller: &Caller, pass: &Pass, request: &CreateKey) -> Result
     caller.require_tenant_write()?;
     require_key(pass)?;
     check_subject("subject", request.subject.as_deref())?;
+    if caller.tenant == OPERATORS && (request.subject.is_some() || request.read_only) {
+        let field = if request.read_only { "read_only" } else { "subject" };
+        return Err(Error::invalid(field, format!("{field}: the key of an operator has none")));
+    }
     let max = LIMITS.key_name_bytes_max;
     let legal = |it: &str| (1..=max).contains(&(it.len() as u64)) && !it.contains(char::is_control);
     if !request.name.as_deref().is_none_or(legal) {

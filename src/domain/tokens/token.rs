@@ -217,6 +217,7 @@ pub fn mint(caller: &Caller, pass: &Pass, request: MintRequest, now: Micros) -> 
     if matches!(pass, Pass::Token(_) | Pass::External { .. }) {
         return Err(Error::NotGranted("only a key makes tokens; a token narrows itself"));
     }
+    caller.require_own_tenant()?;
     check_subject("subject", request.subject.as_deref())?;
     let foreign = |own: &String| request.subject.as_ref().is_some_and(|it| it != own);
     if caller.subject.as_ref().is_some_and(foreign) {
@@ -247,6 +248,7 @@ pub fn mint(caller: &Caller, pass: &Pass, request: MintRequest, now: Micros) -> 
 /// # Errors
 /// `NotGranted` for grants beyond the caller's; 422 naming the field.
 pub fn narrow(caller: &Caller, pass: &Pass, request: NarrowRequest, now: Micros) -> Result<Token> {
+    caller.require_own_tenant()?;
     let depth_max = LIMITS.token_depth_max;
     if pass.chain().len() as u64 >= depth_max {
         let detail = format!("a token can be narrowed {depth_max} times in a row");
@@ -255,7 +257,7 @@ pub fn narrow(caller: &Caller, pass: &Pass, request: NarrowRequest, now: Micros)
     let grants = match (request.grants, &caller.grants) {
         (Some(grants), _) => within(caller, caller.subject.as_deref(), grants)?,
         (None, Grants::Scoped(own)) => Arc::clone(own),
-        (None, Grants::Tenant) => {
+        (None, Grants::Tenant | Grants::Operator) => {
             let detail = "a key of the whole tenant has to say which grants are left";
             return Err(Error::invalid("grants", detail));
         }
@@ -343,6 +345,7 @@ fn within(caller: &Caller, subject: Option<&str>, wanted: Scoped) -> Result<Arc<
         return Err(Error::invalid("grants", "grants must name something"));
     }
     wanted.check(subject)?;
+    caller.require_own_tenant()?;
     let Grants::Scoped(own) = &caller.grants else {
         return Ok(Arc::new(wanted));
     };

@@ -32,7 +32,7 @@ use crate::http::store::vectors::{IndexIn, paths};
 #[utoipa::path(
     put, path = "/store/items", operation_id = "agent_server_put_item", tag = "agent-server",
     request_body(content = ItemBody, example = json!({"namespace": ["ann", "memories"], "key": "likes", "value": {"text": "tea"}})),
-    responses((status = 204, description = "Durable"), (status = 400, description = "`bad_request`")),
+    responses((status = 204, description = "Durable"), (status = 400, description = "`bad_request`"), (status = 413, description = "`quota_exceeded`")),
 )]
 pub async fn put(State(app): State<Arc<App>>, call: JsonCall<PutItem>) -> Answer {
     let Call { caller, deadline, input: PutItem { namespace, key, mut value }, .. } = call.0;

@@ -29,6 +29,7 @@ use crate::http::store::wire::version;
         (status = 200, description = "Durable", body = WriteOut, example = json!({"path": "/plan.md",
             "version": 1_793_404_800_000_000_i64, "created": true})),
         (status = 409, description = "`version_conflict`"),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 422, description = "`invalid_path`, `not_a_file`, `invalid`, `idempotency_mismatch`"),
     ),
 )]
@@ -50,6 +51,7 @@ pub async fn write(State(app): State<Arc<App>>, call: Call<Write>) -> Answer {
             "version": 1_793_404_800_000_001_i64})),
         (status = 404, description = "`file_not_found`: a base was named"),
         (status = 409, description = "`version_conflict`, `base_mismatch`"),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 422, description = "`not_text`, `not_a_file`, `invalid_path`, `idempotency_mismatch`"),
     ),
 )]
@@ -72,6 +74,7 @@ pub async fn append(State(app): State<Arc<App>>, call: Call<Append>) -> Answer {
             "version": 1_793_404_800_000_002_i64})),
         (status = 404, description = "`file_not_found`"),
         (status = 409, description = "`version_conflict`"),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 422, description = "`not_text`, `old_string_empty`, `string_not_found`, `string_not_unique`, `not_a_file`, \
             `idempotency_mismatch`"),
     ),

@@ -51,7 +51,7 @@ fn complete(api: OpenApi) -> Value {
     document["servers"] = json!([{"url": "http://127.0.0.1:7070"}]);
     document["tags"] = tags();
     document["components"]["securitySchemes"] = json!({
-        "bearer": {"type": "http", "scheme": "bearer", "description": "A key `tk_…` or `tkr_…`, a token \
+        "bearer": {"type": "http", "scheme": "bearer", "description": "A key `tk_…`, `tkr_…` or `tko_…`, a token \
             `tks_…`, or a JWT of a configured issuer"},
         "api_key": {"type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same"}
     });
@@ -340,6 +340,7 @@ fn tags() -> Value {
         {"name": "retention", "description": "What goes by itself, and reports of what went"},
         {"name": "administration", "description": "What a tenant has, may have and has done; for keys of the whole tenant"},
         {"name": "keys", "description": "What opens a tenant, until it is revoked; for keys of the whole tenant"},
+        {"name": "operators", "description": "Keys, quotas and names of all tenants; for keys of operators"},
         {"name": "tokens", "description": "Who may do a part of what a key may, for a while"},
         {"name": "transfer", "description": "A tenant as one file, out and in"},
         {"name": "subjects", "description": "Whom keys and tokens speak for"},

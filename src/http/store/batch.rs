@@ -35,6 +35,7 @@ use crate::http::request::problem::Problem;
         (status = 200, description = "One result per operation, in their order", body = BatchOut,
             example = json!({"results": [{"version": 1_793_404_800_000_000_i64}, {}, {"items": []}]})),
         (status = 409, description = "`version_conflict`"),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 422, description = "`invalid`, `idempotency_mismatch`"),
     ),
 )]

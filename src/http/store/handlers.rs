@@ -42,6 +42,7 @@ const COUNT: usize = 5;
     responses(
         (status = 200, description = "Durable", body = VersionOut, example = json!({"version": 1_793_404_800_000_000_i64})),
         (status = 409, description = "`version_conflict`"),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 422, description = "`invalid`, `idempotency_mismatch`"),
     ),
 )]

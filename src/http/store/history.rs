@@ -67,6 +67,7 @@ pub async fn get(State(app): State<Arc<App>>, call: Call<GetVersion>) -> Answer 
         (status = 200, description = "Durable", body = VersionOut, example = json!({"version": 1_793_404_800_000_002_i64})),
         (status = 404, description = "`not_found`: no such version is kept"),
         (status = 409, description = "`version_conflict`"),
+        (status = 413, description = "`quota_exceeded`"),
         (status = 422, description = "`invalid`, `idempotency_mismatch`"),
     ),
 )]

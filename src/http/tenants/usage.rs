@@ -58,7 +58,7 @@ pub struct QuotaOut {
 }
 
 impl UsageOut {
-    fn of(measured: Measured, quota: Quota) -> Self {
+    pub fn of(measured: Measured, quota: Quota) -> Self {
         let Quota { bytes_max, threads_max, items_max, rates } = quota;
         Self {
             bytes: measured.usage.bytes,

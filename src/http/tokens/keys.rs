@@ -14,12 +14,11 @@ use crate::domain::Result;
 use crate::domain::limits::LIMITS;
 use crate::domain::names;
 use crate::domain::time::{date, rfc3339};
-use crate::domain::tokens::key::{CreateKey, Key, KeyCursor, KeyQuery, RevokeKey};
+use crate::domain::tokens::key::{CreateKey, Key, KeyCursor, KeyPage, KeyQuery, RevokeKey};
 use crate::http::request::call::{Answer, BodylessCall, Call, Holder};
 use crate::http::request::cursor::{self, limit};
 use crate::http::request::decode::{Input, Received};
 use crate::http::request::exact::Text;
-use crate::http::request::problem::Problem;
 use crate::http::request::query_fields::query_of;
 
 const PAGE_DEFAULT: i64 = 100;
@@ -37,10 +36,9 @@ const CURSOR: &str = "keys";
     ]}))),
 )]
 pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> Answer {
-    let page = app.keys.list(&call.caller, query(&uri)?).await?;
-    let position = |it: KeyCursor| cursor::encode(CURSOR, &(it.created_at, it.key_id));
-    let keys = page.keys.into_iter().map(KeyOut::of).collect();
-    call.reply.with(&KeyPageOut { keys, next_cursor: page.next.map(position) }).await
+    let KeyParams { limit, cursor } = query_of(&uri)?;
+    let page = app.keys.list(&call.caller, key_query(limit, cursor.as_deref())?).await?;
+    call.reply.with(&KeyPageOut::of(page)).await
 }
 
 /// Make a key
@@ -58,8 +56,8 @@ pub async fn list(State(app): State<Arc<App>>, call: BodylessCall, uri: Uri) -> 
     }))),
 )]
 pub async fn create(State(app): State<Arc<App>>, holder: Holder, call: Call<CreateKey>) -> Answer {
-    let CreatedKey { secret, key } = app.keys.create(&holder.0, call.input).await?;
-    call.reply.with(&CreatedKeyOut { key: secret.text().to_owned(), about: KeyOut::of(key) }).await
+    let created = app.keys.create(&holder.0, call.input).await?;
+    call.reply.with(&CreatedKeyOut::of(created)).await
 }
 
 /// Revoke a key
@@ -141,7 +139,7 @@ pub struct CreatedKeyOut {
 #[derive(Serialize, ToSchema)]
 #[schema(as = RevokedKey)]
 pub struct RevokedKeyOut {
-    key_id: String,
+    pub key_id: String,
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -168,6 +166,20 @@ pub struct RevokeKeyBody {
     /// Also where it is the key that asks.
     #[serde(default)]
     own: bool,
+}
+
+impl KeyPageOut {
+    pub fn of(page: KeyPage) -> Self {
+        let position = |it: KeyCursor| cursor::encode(CURSOR, &(it.created_at, it.key_id));
+        let keys = page.keys.into_iter().map(KeyOut::of).collect();
+        Self { keys, next_cursor: page.next.map(position) }
+    }
+}
+
+impl CreatedKeyOut {
+    pub fn of(CreatedKey { secret, key }: CreatedKey) -> Self {
+        Self { key: secret.text().to_owned(), about: KeyOut::of(key) }
+    }
 }
 
 impl KeyOut {
@@ -200,16 +212,23 @@ impl Input for RevokeKey {
     type Wire<'a> = RevokeKeyBody;
 
     fn from_wire(wire: RevokeKeyBody, _: &Received) -> Result<Self> {
-        names::check("key_id", &wire.key_id.0, LIMITS.key_id_bytes_max, false)?;
-        Ok(Self { key_id: wire.key_id.0, own: wire.own })
+        Ok(Self { key_id: checked_key_id(wire.key_id)?, own: wire.own })
     }
 }
 
-fn query(uri: &Uri) -> Result<KeyQuery, Problem> {
-    let params: KeyParams = query_of(uri)?;
-    let after = cursor::decode_time_and_id(CURSOR, params.cursor.as_deref())?;
+/// # Errors
+/// 422 for what is no id.
+pub fn checked_key_id(Text(key_id): Text) -> Result<String> {
+    names::check("key_id", &key_id, LIMITS.key_id_bytes_max, false)?;
+    Ok(key_id)
+}
+
+/// # Errors
+/// 422 for a limit below zero and a text that is no cursor.
+pub fn key_query(asked: Option<i64>, after: Option<&str>) -> Result<KeyQuery> {
+    let after = cursor::decode_time_and_id(CURSOR, after)?;
     Ok(KeyQuery {
-        limit: limit(Some(params.limit.unwrap_or(PAGE_DEFAULT)))?,
+        limit: limit(Some(asked.unwrap_or(PAGE_DEFAULT)))?,
         after: after.map(|(created_at, key_id)| KeyCursor { created_at, key_id }),
     })
 }

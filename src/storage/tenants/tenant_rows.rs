@@ -5,7 +5,8 @@ use async_trait::async_trait;
 use super::quota_rows::measured;
 use crate::domain::Result;
 use crate::domain::tenants::erasure::ErasureStorage;
-use crate::domain::tenants::tenant::{TenantStorage, TenantUse};
+use crate::domain::tenants::operators::OPERATORS;
+use crate::domain::tenants::tenant::{TenantStorage, TenantUse, Time};
 use crate::storage::db::access::{Access, Accessible};
 
 /// Every other table has rows of a tenant only beside rows of these.
@@ -52,17 +53,23 @@ impl<T: Accessible + ErasureStorage> TenantStorage for T {
         Ok(!rows.is_empty())
     }
 
-    async fn list_tenants(&self, after: &str, limit: usize) -> Result<Vec<TenantUse>> {
-        let mut access = self.begin_read().await?;
+    async fn list_tenants(&self, after: &str, limit: usize, time: Time) -> Result<Vec<TenantUse>> {
+        let mut access = match time {
+            Time::OfSearches => self.begin_search_for(OPERATORS).await?,
+            Time::Unlimited => self.begin_read().await?,
+        };
         let (next, mut found): (String, Vec<TenantUse>) = (next_text(), Vec::new());
+        let mut after = after.to_owned();
         while found.len() < limit {
-            let after = found.last().map_or(after, |it| it.tenant.as_str());
-            let rows = access.rows(&next, &[after.into()]).await?;
+            let rows = access.rows(&next, &[after.as_str().into()]).await?;
             let Some(tenant) = rows.first().map(|row| row.optional_text(0)).transpose()?.flatten()
             else {
                 break;
             };
-            found.push(used(access.as_mut(), tenant).await?);
+            tenant.clone_into(&mut after);
+            if tenant != OPERATORS {
+                found.push(used(access.as_mut(), tenant).await?);
+            }
         }
         access.end().await?;
         Ok(found)
