@@ -1361,6 +1361,134 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/operator/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of a tenant or of operators
+         * @description In the order in which they were made, revoked ones too. Never their texts. 404 for a tenant that has nothing here. For operators.
+         */
+        get: operations["list_tenant_keys"];
+        put?: never;
+        /**
+         * Make a key for a tenant or an operator
+         * @description The first key of a tenant makes the tenant. The text is answered once and kept nowhere. A retry makes another key: look for it in the list
+         *     and revoke it. For operators.
+         */
+        post: operations["create_tenant_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/keys/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke a key of a tenant or of an operator
+         * @description With all tokens that were made with it: here at once, on other servers within two seconds. The key that asks is refused unless
+         *     `own` is true. Can be repeated. 404 for a key that never was. For operators.
+         */
+        post: operations["revoke_tenant_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/quotas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a tenant's usage and quota
+         * @description What it has, at most 10 seconds ago, and what it may have. 404 for a tenant that has nothing here. For operators.
+         */
+        get: operations["get_tenant_quota"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/quotas/put": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set a tenant's quota
+         * @description It replaces the one before: what is left out is unlimited. This server follows at once, others within ten seconds. A tenant that had
+         *     nothing is there from now on. For operators.
+         */
+        post: operations["put_tenant_quota"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/rotate-secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace a tenant's signing secrets
+         * @description Ends all its tokens and addresses of files within two seconds, here at once; new ones are signed anew. For emergencies: secrets are
+         *     replaced every 30 days by themselves, and no token notices. 404 for a tenant that has nothing here. For operators.
+         */
+        post: operations["rotate_tenant_secrets"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/operator/tenants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tenants
+         * @description In the order of their names, with what each has stored. A tenant is there once it has a key, a quota or anything stored. For operators.
+         */
+        get: operations["list_tenants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/retention/policies": {
         parameters: {
             query?: never;
@@ -2985,6 +3113,8 @@ export interface components {
              *     no colon.
              */
             label_with_colons?: string | null;
+            /** @description True for the key of an operator, who looks after all tenants and reads the contents of none. Absent for others. */
+            operator?: boolean | null;
             /** @description Absent for a key of the whole tenant. */
             subject?: string | null;
             tenant: string;
@@ -3211,6 +3341,23 @@ export interface components {
             kind: string;
             title?: string | null;
             user?: string | null;
+        };
+        CreateTenantKey: {
+            /** @description For people: 1 to 100 bytes without control characters. */
+            name?: string | null;
+            /** @description True: the key of another operator. */
+            operators?: boolean;
+            /** @description It reads what it would otherwise change. */
+            read_only?: boolean;
+            /** @description Whom the key speaks for; absent, it has the whole tenant. */
+            subject?: string | null;
+            /** @description Whose key; or send `operators`. */
+            tenant?: string | null;
+            /**
+             * Format: int64
+             * @description 1-315,360,000. Absent: it does not end by itself.
+             */
+            ttl_seconds?: number | null;
         };
         CreateThread: {
             metadata?: components["schemas"]["Exact"] | null;
@@ -5134,6 +5281,25 @@ export interface components {
             older_than_seconds?: number | null;
             thread_id?: string | null;
         };
+        PutTenantQuota: {
+            /** Format: int64 */
+            bytes_max?: number | null;
+            /** Format: int64 */
+            items_max?: number | null;
+            /**
+             * Format: int64
+             * @description On each server. As many may come at once after a pause.
+             */
+            requests_per_second?: number | null;
+            /**
+             * Format: int64
+             * @description The same for each key and each token.
+             */
+            requests_per_second_per_token?: number | null;
+            tenant: string;
+            /** Format: int64 */
+            threads_max?: number | null;
+        };
         PutValuePart: {
             data: components["schemas"]["Data"];
             /**
@@ -5416,6 +5582,15 @@ export interface components {
             /** @description Also where it is the key that asks. */
             own?: boolean;
         };
+        RevokeTenantKey: {
+            key_id: string;
+            /** @description True: the key of an operator. */
+            operators?: boolean;
+            /** @description Also where it is the key that asks. */
+            own?: boolean;
+            /** @description Whose key; or send `operators`. */
+            tenant?: string | null;
+        };
         RevokeToken: {
             /** @description The text of a token, instead of its id. */
             token?: string | null;
@@ -5451,6 +5626,16 @@ export interface components {
             safety_snapshot_id?: string | null;
             /** Format: int64 */
             writes_removed: number;
+        };
+        RotatedSecrets: {
+            /**
+             * Format: int64
+             * @description How many secrets there were.
+             */
+            removed: number;
+        };
+        RotateTenantSecrets: {
+            tenant: string;
         };
         /** @description The value that the caller holds under this name. */
         SameValue: {
@@ -5926,6 +6111,28 @@ export interface components {
             data: components["schemas"]["DataAnswered"];
             tag: string;
             task_id: string;
+        };
+        Tenant: {
+            /**
+             * Format: int64
+             * @description Of values, writes, skeletons and metadata, before compression and sharing.
+             */
+            bytes: number;
+            /** Format: int64 */
+            items: number;
+            /**
+             * Format: date-time
+             * @description When a thread, an item or a session was last written; absent where it has none of them.
+             */
+            last_write?: string | null;
+            tenant: string;
+            /** Format: int64 */
+            threads: number;
+        };
+        Tenants: {
+            /** @description Send it for the next page; absent at the end. */
+            next_cursor?: string | null;
+            tenants: components["schemas"]["Tenant"][];
         };
         Thread: {
             assistant_id?: string | null;
@@ -7087,6 +7294,29 @@ export interface components {
         };
         /** @description `too_large`: Larger than a limit; `quota_exceeded`: A quota of the tenant is used up */
         "413.quota_exceeded.too_large": {
+            headers: {
+                /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                "server-timing"?: string;
+                /** @description Of the request; finds it in the server's log */
+                "x-request-id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "code": "quota_exceeded",
+                 *       "detail": "A quota of the tenant is used up",
+                 *       "request_id": "4f6d0c1be2a94c0d8a5d3f0a1b2c3d4e",
+                 *       "status": 413,
+                 *       "title": "A quota of the tenant is used up",
+                 *       "type": "urn:threadkeep:problem:quota_exceeded"
+                 *     }
+                 */
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `too_large`: Larger than a limit; `value_too_large`: The content is too large for a value; `quota_exceeded`: A quota of the tenant is used up */
+        "413.quota_exceeded.too_large.value_too_large": {
             headers: {
                 /** @description Milliseconds until the answer began: `total;dur=1.234` */
                 "server-timing"?: string;
@@ -10025,7 +10255,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict.base_mismatch"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large.value_too_large"];
+            413: components["responses"]["413.quota_exceeded.too_large.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.not_text.not_a_file.invalid_path.idempotency_mismatch.invalid"];
             429: components["responses"]["429.too_many_requests"];
@@ -10259,7 +10489,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large.value_too_large"];
+            413: components["responses"]["413.quota_exceeded.too_large.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.not_text.old_string_empty.string_not_found.string_not_unique.not_a_file.idempotency_mismatch.invalid"];
             429: components["responses"]["429.too_many_requests"];
@@ -10855,7 +11085,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid_path.not_a_file.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
@@ -11087,6 +11317,283 @@ export interface operations {
             403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
             406: components["responses"]["406.not_acceptable"];
             410: components["responses"]["410.key_destroyed"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    list_tenant_keys: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description At most 1,000; default 100. */
+                limit?: number;
+                /** @description True: the keys of operators. */
+                operators?: boolean;
+                /** @description Whose keys; or send `operators`. */
+                tenant?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["Keys"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    create_tenant_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["CreateTenantKey"];
+            };
+        };
+        responses: {
+            /** @description Made */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["CreatedKey"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    revoke_tenant_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["RevokeTenantKey"];
+            };
+        };
+        responses: {
+            /** @description Revoked */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["RevokedKey"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    get_tenant_quota: {
+        parameters: {
+            query: {
+                tenant: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Usage and quota */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["Usage"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    put_tenant_quota: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["PutTenantQuota"];
+            };
+        };
+        responses: {
+            /** @description Usage and the new quota */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["Usage"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    rotate_tenant_secrets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/msgpack": components["schemas"]["RotateTenantSecrets"];
+            };
+        };
+        responses: {
+            /** @description Replaced */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["RotatedSecrets"];
+                };
+            };
+            400: components["responses"]["400.malformed_body"];
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            404: components["responses"]["404.not_found"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            413: components["responses"]["413.too_large"];
+            415: components["responses"]["415.unsupported_media_type"];
+            422: components["responses"]["422.invalid"];
+            429: components["responses"]["429.too_many_requests"];
+            431: components["responses"]["431.head_too_large"];
+            500: components["responses"]["500.internal"];
+            503: components["responses"]["503.unavailable.deadline_exceeded.overloaded"];
+        };
+    };
+    list_tenants: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                /** @description At most 100; default 20. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page */
+            200: {
+                headers: {
+                    /** @description Milliseconds until the answer began: `total;dur=1.234` */
+                    "server-timing"?: string;
+                    /** @description Of the request; finds it in the server's log */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/msgpack": components["schemas"]["Tenants"];
+                };
+            };
+            401: components["responses"]["401.unauthorized.key_expired.token_expired.token_revoked"];
+            403: components["responses"]["403.forbidden_host.forbidden_origin.forbidden_forwarding.not_granted"];
+            406: components["responses"]["406.not_acceptable"];
+            410: components["responses"]["410.key_destroyed"];
+            422: components["responses"]["422.invalid"];
             429: components["responses"]["429.too_many_requests"];
             431: components["responses"]["431.head_too_large"];
             500: components["responses"]["500.internal"];
@@ -12412,7 +12919,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
@@ -12665,7 +13172,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large.value_too_large"];
+            413: components["responses"]["413.quota_exceeded.too_large.value_too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch"];
             429: components["responses"]["429.too_many_requests"];
@@ -12791,7 +13298,7 @@ export interface operations {
             406: components["responses"]["406.not_acceptable"];
             409: components["responses"]["409.version_conflict"];
             410: components["responses"]["410.key_destroyed"];
-            413: components["responses"]["413.too_large"];
+            413: components["responses"]["413.quota_exceeded.too_large"];
             415: components["responses"]["415.unsupported_media_type"];
             422: components["responses"]["422.invalid.idempotency_mismatch.search_needs_plaintext"];
             429: components["responses"]["429.too_many_requests"];
