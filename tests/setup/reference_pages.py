@@ -23,10 +23,14 @@ DOCS = ROOT / "docs"
 OPENAPI = ROOT / "openapi"
 NAVIGATION = Path(__file__).with_name("mkdocs.yml")
 WIRE = "agent-server"
+# Tags of what looks after tenants, which has a page of its own.
+ADMINISTRATION = ("administration", "keys", "operators", "tokens", "transfer", "subjects")
 MARK = "<!-- Written by tests/setup/reference_pages.py. Change the code, then run the script. -->"
 # An error that more operations answer than this has their number instead of their names.
 OPERATIONS_NAMED_MAX = 4
 TENANT = ("--tenant <TENANT>", "")
+# Options that the first command with keys explains.
+WHOSE_KEYS = ("--tenant <TENANT>", "--operator")
 
 # The settings of `serve`, by the beginning of their names. The first group that fits has the setting.
 GROUPS = {
@@ -253,6 +257,8 @@ def command_line(commands: list[Help]) -> Iterator[str]:
             for it in command.settings
             if it.name not in database and (it.name, it.text) != TENANT
         ]
+        if command.command in ("threadkeep keys list", "threadkeep keys revoke"):
+            own = [it for it in own if it.name not in WHOSE_KEYS]
         opens = any(it.name in database for it in command.settings)
         and_database = ", with the options of the database" if opens else ""
         yield f"{about} Usage: `{command.usage}`{and_database}."
@@ -285,8 +291,8 @@ def routes(_: list[Help]) -> Iterator[str]:
     yield MARK
     yield ""
     yield "Every route, with the permission that it asks for. `/openapi.json` describes bodies and answers; `/docs` of a"
-    yield "running server shows them. [Errors](errors.md), [limits](limits.md) and the calls of [SDKs of"
-    yield "LangGraph](agent-server.md) have pages of their own."
+    yield "running server shows them. [Errors](errors.md), [limits](limits.md), the calls for [keys, tokens and"
+    yield "tenants](administration.md) and those of [SDKs of LangGraph](agent-server.md) have pages of their own."
     yield ""
     yield "A permission such as `threads:append` is an action on a noun: `read`, `append` or `write`. `tenant` is what changes"
     yield "the whole tenant, `tenant:read` also what only reads it. `any` is every key and token; the operation asks for the"
@@ -300,8 +306,24 @@ def routes(_: list[Help]) -> Iterator[str]:
     yield "- `bulk`: it goes through all of a thing, in slices between which others take turns, to its end: a write is not cancelled."
     yield "- `stream`: of any length. It ends below a minimum rate. A tenant holds at most half of them, a credential a quarter."
     yield ""
+    yield from _sections(lambda tag: tag != WIRE and tag not in ADMINISTRATION)
+
+
+def administration_routes(_: list[Help]) -> Iterator[str]:
+    yield "# Administration API"
+    yield ""
+    yield MARK
+    yield ""
+    yield "The calls for keys, tokens and what a tenant has, may have and has done. Permissions and costs are those of the"
+    yield "[HTTP API](http.md); `operator` is the [key of an operator](../operate/keys-and-tokens.md#operators)."
+    yield ""
+    yield from _sections(lambda tag: tag in ADMINISTRATION)
+
+
+def _sections(is_wanted: Callable[[str], bool]) -> Iterator[str]:
+    """A section for each tag."""
     for tag, text, rows in _tables():
-        if tag != WIRE:
+        if is_wanted(tag):
             yield f"## {tag.capitalize()}"
             yield ""
             yield f"{text.rstrip('.')}."
@@ -441,6 +463,7 @@ PAGES: dict[str, Callable[[list[Help]], Iterator[str]]] = {
     "reference/cli.md": command_line,
     "reference/errors.md": errors,
     "reference/http.md": routes,
+    "reference/administration.md": administration_routes,
     "reference/agent-server.md": wire_routes,
     "reference/limits.md": limits,
     "llms.txt": for_models,

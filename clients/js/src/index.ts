@@ -89,6 +89,7 @@ export type {
   ListKeysOptions,
   RevokeKeyOptions,
 } from "./client/keys.js";
+export type { ListTenantsOptions, Operator, WhoseKeys } from "./client/operator.js";
 export type { PrunedThread, PruneOptions, PruneReport, Removed } from "./client/prune.js";
 export type {
   AuditEvent,

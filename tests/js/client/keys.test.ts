@@ -11,7 +11,7 @@ import {
   UnauthorizedError,
 } from "threadkeep";
 import { beforeEach, describe, expect, inject, it } from "vitest";
-import { newKey } from "../support/server.js";
+import { newKey, operatorKey } from "../support/server.js";
 import { ENGINES } from "../support/servers.js";
 import { waitUntil } from "../support/waiting.js";
 
@@ -60,6 +60,44 @@ describe.each(ENGINES)("on %s", (engine) => {
     await expect(client.keys.create({ name: "x".repeat(101) })).rejects.toMatchObject({
       field: "name",
     });
+  });
+
+  it("an operator makes a tenant, its keys and its quota, and reads nothing of it", async () => {
+    const operator = as(await operatorKey(inject("servers")[engine]));
+    expect(await operator.whoami()).toMatchObject({ operator: true, grants: {} });
+    const tenant = `made-${engine}`;
+    await expect(operator.operator.quota(tenant)).rejects.toBeInstanceOf(NotFoundError);
+    const made = await operator.operator.createKey({ tenant, name: "first" });
+    expect(inspect(made)).not.toContain(made.key);
+    await waitUntil(isLetIn(made.key), "the key to be known");
+    const own = as(made.key);
+    expect((await own.whoami()).operator).toBeUndefined();
+    await own.threads.create({ threadId: "t" });
+    await expect(own.operator.tenants()).rejects.toBeInstanceOf(NotGrantedError);
+    await expect(operator.threads.get("t")).rejects.toBeInstanceOf(NotGrantedError);
+    await expect(operator.tokens.mint({ subject: "ann" })).rejects.toBeInstanceOf(NotGrantedError);
+    const set = await operator.operator.setQuota(tenant, { threadsMax: 9, requestsPerSecond: 500 });
+    expect(set.quota).toMatchObject({ threadsMax: 9, requestsPerSecond: 500 });
+    expect(await operator.operator.quota(tenant)).toMatchObject({ quota: set.quota });
+    const found = [];
+    let cursor: string | undefined;
+    do {
+      const page = await operator.operator.tenants({ limit: 100, cursor });
+      found.push(...page.tenants);
+      cursor = page.nextCursor;
+    } while (cursor);
+    expect(found.find((it) => it.tenant === tenant)).toMatchObject({ threads: 1, items: 0 });
+    const token = await own.tokens.mint({ subject: "ann" });
+    expect(await operator.operator.rotateSecrets(tenant)).toBe(1);
+    await waitUntil(async () => !(await isLetIn(token.token)()), "the token to end");
+    const { keys } = await operator.operator.listKeys({ tenant });
+    expect(keys).toMatchObject([{ keyId: made.keyId, name: "first" }]);
+    expect(await operator.operator.revokeKey(made.keyId, { tenant })).toBe(made.keyId);
+    const second = await operator.operator.createKey({ name: "second" });
+    expect(second.key).toMatch(/^tko_/);
+    expect(await operator.operator.revokeKey(second.keyId)).toBe(second.keyId);
+    const operators = (await operator.operator.listKeys()).keys;
+    expect(operators.find((it) => it.keyId === second.keyId)?.revokedAt).toBeInstanceOf(Date);
   });
 
   it("a key ends at its time, and so does a token that was made with it", async () => {

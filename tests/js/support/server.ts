@@ -133,8 +133,17 @@ export async function run(place: Place, command: readonly string[]): Promise<str
 
 async function makeKey(place: Place): Promise<string> {
   const tenant = `t-${randomUUID().slice(0, 13)}`;
-  const key = (await run(place, ["keys", "create", "--tenant", tenant])).trim();
-  if (!key.startsWith("tk_")) throw new Error(`keys create said ${key}`);
+  return await knownKey(place, ["--tenant", tenant]);
+}
+
+/** The key of an operator, who looks after all tenants of this place. */
+export async function operatorKey(place: Place): Promise<string> {
+  return await knownKey(place, ["--operator"]);
+}
+
+async function knownKey(place: Place, whose: readonly string[]): Promise<string> {
+  const key = (await run(place, ["keys", "create", ...whose])).trim();
+  if (!/^tko?_/.test(key)) throw new Error(`keys create said ${key}`);
   const headers = { authorization: `Bearer ${key}` };
   await waitUntil(async () => {
     const answer = await fetch(`${place.url}/v1/whoami`, { headers });

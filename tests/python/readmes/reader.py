@@ -183,7 +183,7 @@ class Reader:
         if self.environment.get("THREADKEEP_DATABASE_URL") != self.database:
             return
         for value in self.environment.values():
-            if value.startswith("tk_"):
+            if value.startswith(("tk_", "tko_")):
                 known = partial(request, self.url, "GET", "/v1/whoami", key=value)
                 wait_until(lambda known=known: known().status == 200, "the server to see a new key")
 

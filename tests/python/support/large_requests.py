@@ -296,6 +296,7 @@ OF_NOTHING_LARGE = {
     "agent_server_create_assistant", "agent_server_get_root", "agent_server_get_ok", "agent_server_get_info", "get_docs", "get_health", "get_readiness",
     "get_openapi", "get_openapi_msgpack", "get_openapi_agentrail", "get_metrics", "get_info", "get_limits", "whoami",
     "create_key", "revoke_key", "list_keys", "mint_token", "narrow_token", "revoke_token", "list_tokens",
+    "list_tenants", "get_tenant_quota", "put_tenant_quota", "rotate_tenant_secrets", "list_tenant_keys", "create_tenant_key", "revoke_tenant_key",
 }  # fmt: skip
 # Parts of paths of what is about agents and their runs, which this server does not have.
 OF_NO_RUNS = ("/runs", "/assistants/{", "/mcp", "/a2a", "/ui", "/commands", "/stream")

@@ -38,6 +38,7 @@ class Measured:
     def __init__(self, place: Place, key: str):
         self.place, self.key = place, key
         self.server = Server(place)
+        self.operator = self.server.command("keys", "create", "--operator").stdout.strip()
         self.fresh_kib = 0
 
     def start(self) -> None:
@@ -78,13 +79,13 @@ class Measured:
         connection = connect(self.server.url)
         try:
             if headers.get("Accept") == EVENTS:
-                return _listen(connection, method, path, body, headers | self.credential())
-            return send(connection, method, path, body, headers | self.credential())
+                return _listen(connection, method, path, body, headers | self.credential(path))
+            return send(connection, method, path, body, headers | self.credential(path))
         finally:
             connection.close()
 
-    def credential(self) -> dict[str, str]:
-        return {"X-Api-Key": self.key}
+    def credential(self, path: str) -> dict[str, str]:
+        return {"X-Api-Key": self.operator if path.startswith("/v1/operator/") else self.key}
 
     def do(self, path: str, body: object, method: str = "POST") -> Any:
         """A request that is not measured and that has to be done."""

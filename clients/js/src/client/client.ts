@@ -14,6 +14,7 @@ import { Drive } from "./drive.js";
 import { wholeFile } from "./export_frames.js";
 import { Files } from "./files.js";
 import { Keys } from "./keys.js";
+import { Operator } from "./operator.js";
 import type { PruneOptions, PruneReport } from "./prune.js";
 import {
   type AuditPage,
@@ -89,6 +90,8 @@ export class Client {
   readonly tokens: Tokens;
   /** List, make and revoke the keys of the own tenant. */
   readonly keys: Keys;
+  /** Tenants with their keys, quotas and signing secrets. For keys of operators. */
+  readonly operator: Operator;
   /** List the subjects of the tenant with what they have, and erase one. */
   readonly subjects: Subjects;
   /** Files of namespaces. */
@@ -122,6 +125,7 @@ export class Client {
     this.threads = new Threads(this.#calls);
     this.tokens = new Tokens(this.#calls);
     this.keys = new Keys(this.#calls);
+    this.operator = new Operator(this.#calls);
     this.subjects = new Subjects(this.#calls);
     this.files = new Files(this.#calls);
     this.uploads = new Uploads(this.#calls);

@@ -158,6 +158,7 @@ export type Identity = ReturnType<typeof identity>;
 export const identity = recordOf<Schemas["Caller"]>()("a caller", {
   tenant: text,
   credential: text,
+  operator: optionalFlag,
   subject: optionalText,
   label: optionalText,
   label_with_colons: optionalText,
@@ -269,6 +270,27 @@ export const usage = recordOf<Schemas["Usage"]>()("the usage", {
   items: number,
   measured_at: time,
   quota: nested(quota),
+});
+
+const tenant = recordOf<Schemas["Tenant"]>()("a tenant", {
+  tenant: text,
+  bytes: number,
+  threads: number,
+  items: number,
+  last_write: optionalTime,
+});
+
+/** A tenant with what it has stored. */
+export type Tenant = ReturnType<typeof tenant>;
+
+export type TenantPage = ReturnType<typeof tenantPage>;
+export const tenantPage = recordOf<Schemas["Tenants"]>()("a page of tenants", {
+  tenants: list(tenant),
+  next_cursor: optionalText,
+});
+
+export const rotatedSecrets = recordOf<Schemas["RotatedSecrets"]>()("replaced secrets", {
+  removed: number,
 });
 
 /** An administrative act, or `act: "refused"`: `count` requests of a minute turned away. */

@@ -196,6 +196,8 @@ class Identity:
     """Of a token."""
     grants: Grants | None = None
     """None where the whole tenant is granted."""
+    operator: bool = False
+    """Whether it is the key of an operator, who looks after all tenants."""
     capabilities: Capabilities | None = None
     """What it may do with some thing of each kind; None from a server that does not tell."""
 

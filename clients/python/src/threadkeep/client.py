@@ -27,6 +27,7 @@ from threadkeep.http.connection import Connection
 from threadkeep.http.settings import TIMEOUT_SECONDS, TransportName, settings_of
 from threadkeep.http.transport import Request
 from threadkeep.key_calls import AsyncKeyCalls, KeyCalls
+from threadkeep.operator_calls import AsyncOperatorCalls, OperatorCalls
 from threadkeep.records import record
 from threadkeep.retention_calls import AsyncRetentionCalls, RetentionCalls
 from threadkeep.session_calls import AsyncSessions, Sessions
@@ -106,6 +107,11 @@ class Client(_Base, RetentionCalls, AccountCalls, TransferCalls):
     def keys(self) -> KeyCalls:
         """List, make and revoke the keys of the own tenant."""
         return KeyCalls(self._write, self._read)
+
+    @property
+    def operator(self) -> OperatorCalls:
+        """Tenants with their keys, quotas and signing secrets. For keys of operators."""
+        return OperatorCalls(self._write, self._read)
 
     @property
     def subjects(self) -> Subjects:
@@ -256,6 +262,11 @@ class AsyncClient(_Base, AsyncRetentionCalls, AsyncAccountCalls, AsyncTransferCa
     def keys(self) -> AsyncKeyCalls:
         """See `Client.keys`."""
         return AsyncKeyCalls(self._write, self._read)
+
+    @property
+    def operator(self) -> AsyncOperatorCalls:
+        """See `Client.operator`."""
+        return AsyncOperatorCalls(self._write, self._read)
 
     @property
     def subjects(self) -> AsyncSubjects:

@@ -26,7 +26,7 @@ class KeyCalls:
 
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> KeyPage:
         """One page of the keys in the order in which they were made, revoked ones too."""
-        return _page(self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
+        return key_page(self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
 
     def create(
         self,
@@ -41,7 +41,7 @@ class KeyCalls:
         With `read_only` it reads what it would otherwise change. With `ttl_seconds` it ends by
         itself, and with it all tokens that were made with it.
         """
-        body = _create_body(name, subject, read_only=read_only, ttl_seconds=ttl_seconds)
+        body = create_body(name, subject, read_only=read_only, ttl_seconds=ttl_seconds)
         return record(CreatedKey, self._write(_KEYS, body))
 
     def revoke(self, key_id: str, *, own: bool = False) -> str:
@@ -50,7 +50,7 @@ class KeyCalls:
         The key of this client is refused unless `own` is true. Can be repeated. Raises
         NotFoundError for a key that the tenant never had.
         """
-        return _key_id(self._write(_REVOKE, {"key_id": key_id, "own": own or None}))
+        return revoked_key_id(self._write(_REVOKE, {"key_id": key_id, "own": own or None}))
 
 
 class AsyncKeyCalls:
@@ -66,7 +66,7 @@ class AsyncKeyCalls:
 
     async def list(self, *, limit: int | None = None, cursor: str | None = None) -> KeyPage:
         """See `KeyCalls.list`."""
-        return _page(await self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
+        return key_page(await self._read(calls.get(_KEYS, {"limit": limit, "cursor": cursor})))
 
     async def create(
         self,
@@ -77,17 +77,18 @@ class AsyncKeyCalls:
         ttl_seconds: int | None = None,
     ) -> CreatedKey:
         """See `KeyCalls.create`."""
-        body = _create_body(name, subject, read_only=read_only, ttl_seconds=ttl_seconds)
+        body = create_body(name, subject, read_only=read_only, ttl_seconds=ttl_seconds)
         return record(CreatedKey, await self._write(_KEYS, body))
 
     async def revoke(self, key_id: str, *, own: bool = False) -> str:
         """See `KeyCalls.revoke`."""
-        return _key_id(await self._write(_REVOKE, {"key_id": key_id, "own": own or None}))
+        return revoked_key_id(await self._write(_REVOKE, {"key_id": key_id, "own": own or None}))
 
 
-def _create_body(
+def create_body(
     name: str | None, subject: str | None, *, read_only: bool, ttl_seconds: int | None
 ) -> Body:
+    """The body that asks for a key."""
     return {
         "name": name,
         "subject": subject,
@@ -96,11 +97,13 @@ def _create_body(
     }
 
 
-def _page(answer: Body) -> KeyPage:
+def key_page(answer: Body) -> KeyPage:
+    """A page of keys from its answer."""
     return KeyPage(listed(Key, answer, "keys"), answer.get("next_cursor"))
 
 
-def _key_id(answer: Body) -> str:
+def revoked_key_id(answer: Body) -> str:
+    """The id of a key from the answer to its revocation."""
     revoked = answer.get("key_id")
     if not isinstance(revoked, str):
         raise ProtocolError("the answer does not name the revoked key")
