@@ -91,4 +91,4 @@ def test_each_secret_is_read_where_systemd_puts_it() -> None:
     lines = (SYSTEMD / "secrets.conf").read_text().splitlines()
     loaded = {it.split("=")[1].split(":")[0] for it in lines if it.startswith("LoadCredential=")}
     read = {it.rsplit("%d/")[1] for it in lines if it.startswith("Environment=")}
-    assert loaded == read and len(loaded) == 4
+    assert loaded == read and len(loaded) == 5
