@@ -229,6 +229,12 @@ class Server:
             wait_until(partial(self._knows, key), "the server to see a new key")
         return keys
 
+    def new_operator_key(self) -> str:
+        """The key of an operator, already known to the running server."""
+        key = self.command("keys", "create", "--operator").stdout.strip()
+        wait_until(partial(self._knows, key), "the server to see the key of an operator")
+        return key
+
     def _knows(self, key: str) -> bool:
         return request(self.url, "GET", "/v1/whoami", key=key).status == 200
 
