@@ -7,6 +7,12 @@ import { waitUntil } from "../support/waiting.js";
 /** A list that is read anew can move a button away between press and release: then a person presses again. */
 const PRESSED_AGAIN_MS = 10_000;
 
+/** Presses Retry, and waits until this is shown. The page may ask again by itself meanwhile, and take the button away. */
+export async function retry(page: Page, shown: Locator): Promise<void> {
+  await Promise.any([page.getByRole("button", { name: "Retry" }).click(), shown.waitFor()]);
+  await shown.waitFor();
+}
+
 /** Opens the dialog of an action. */
 export async function open(page: Page, action: string, title: string): Promise<Locator> {
   const button = page.getByRole("button", { name: action, exact: true }).first();

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { Client, label } from "threadkeep";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newKey } from "../support/server.js";
+import { retry } from "./acting.js";
 import { violations } from "./axe.js";
 import { hostileTexts } from "./hostile_texts.js";
 import { Stage } from "./stage.js";
@@ -171,8 +172,7 @@ describe("subjects", () => {
     await page.getByRole("tab", { name: "Subjects" }).click();
     await page.getByRole("alert").getByText("internal", { exact: true }).waitFor();
     await allow();
-    await page.getByRole("button", { name: "Retry" }).click();
-    await page.getByRole("list", { name: "Subjects" }).waitFor();
+    await retry(page, page.getByRole("list", { name: "Subjects" }));
     const { key: ofBob } = await client.keys.create({ subject: "bob" });
     const bob = await open("#/access?show=subjects", ofBob);
     await bob.page.getByText("This key or token may not see it").waitFor();
@@ -224,8 +224,7 @@ describe("kinds of sessions", () => {
       .getByRole("link", { name: "a", exact: true })
       .waitFor();
     await allow();
-    await page.getByRole("button", { name: "Retry" }).click();
-    await page.getByRole("navigation", { name: "Kinds of sessions" }).waitFor();
+    await retry(page, page.getByRole("navigation", { name: "Kinds of sessions" }));
   });
 
   it("are those of the caller, and none for a token of one session", async () => {
@@ -279,8 +278,7 @@ describe("namespaces", () => {
     await stage.go(page, "#/store");
     await page.getByRole("alert").getByText("internal", { exact: true }).waitFor();
     await allow();
-    await page.getByRole("button", { name: "Retry" }).click();
-    await page.getByRole("navigation", { name: "Namespaces" }).waitFor();
+    await retry(page, page.getByRole("navigation", { name: "Namespaces" }));
     const grants = { threads: [{ id: "t", actions: ["read" as const] }] };
     const other = await open("#/store", (await client.tokens.mint({ grants })).token);
     await other.page.getByText("namespaces:read").first().waitFor();
