@@ -271,6 +271,13 @@ impl Authenticator {
         Ok(())
     }
 
+    /// Reads them after a change that was made here. Where that fails, the next poll does.
+    pub async fn refresh_or_poll(&self) {
+        if let Err(error) = self.refresh().await {
+            tracing::warn!(%error, "a change of the credentials is known here with the next poll only");
+        }
+    }
+
     /// A reading that began earlier and came later must not bring a revoked token back.
     fn replace(&self, all: Credentials, read_at: Instant) {
         // Once it is, it stays so.

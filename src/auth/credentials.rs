@@ -111,7 +111,8 @@ impl CredentialSet {
     }
 }
 
-fn lives(expires_at: Option<Micros>, now: Micros) -> bool {
+/// Whether what ends then has not ended.
+pub(super) fn lives(expires_at: Option<Micros>, now: Micros) -> bool {
     expires_at.is_none_or(|it| now < it)
 }
 

@@ -52,7 +52,7 @@ impl Keys {
     /// As [`create`].
     pub async fn create(&self, identity: &Identity, request: CreateKey) -> Result<CreatedKey> {
         let created = create(self.storage.as_ref(), identity, request, self.clock.now()).await?;
-        self.refresh().await;
+        self.authenticator.refresh_or_poll().await;
         Ok(created)
     }
 
@@ -79,14 +79,8 @@ impl Keys {
     /// As [`revoke`].
     pub async fn revoke(&self, identity: &Identity, request: &RevokeKey) -> Result<()> {
         revoke(self.storage.as_ref(), identity, request, self.clock.now()).await?;
-        self.refresh().await;
+        self.authenticator.refresh_or_poll().await;
         Ok(())
-    }
-
-    async fn refresh(&self) {
-        if let Err(error) = self.authenticator.refresh().await {
-            tracing::warn!(%error, "a change of the keys is known here with the next poll only");
-        }
     }
 }
 
@@ -111,22 +105,34 @@ pub async fn create(
     let CreateKey { name, subject, read_only, .. } = request;
     let is_operator = caller.tenant == OPERATORS;
     let secret = Secret::with(Terms { read_only, is_operator, expires_at });
-    let key = Key {
-        key_id: format!("key_{}", random_hex()),
-        tenant: caller.tenant.clone(),
-        subject,
-        hash: secret.hash(),
-        created_at: now,
-        revoked_at: None,
-        expires_at,
-        shown: ShownKey { name, prefix: Some(secret.beginning().to_owned()), last_used_day: None },
-    };
+    let key_id = format!("key_{}", random_hex());
+    let key = Key { subject, ..stored(&secret, &caller.tenant, key_id, name, now) };
     let mut act = Act::of(caller, ActKind::KeyCreated, &key.key_id, now);
     if let Some(end) = expires_at {
         act = act.with(&CreatedDetails { expires_at: rfc3339(end) });
     }
     storage.create_key(&key, &act).await?;
     Ok(CreatedKey { secret, key })
+}
+
+/// What is kept of a key of the whole tenant that is made now. When it ends, its text says.
+pub(super) fn stored(
+    secret: &Secret,
+    tenant: &str,
+    key_id: String,
+    name: Option<String>,
+    now: Micros,
+) -> Key {
+    Key {
+        key_id,
+        tenant: tenant.to_owned(),
+        subject: None,
+        hash: secret.hash(),
+        created_at: now,
+        revoked_at: None,
+        expires_at: secret.expires_at(),
+        shown: ShownKey { name, prefix: Some(secret.beginning().to_owned()), last_used_day: None },
+    }
 }
 
 /// Revokes a key, and with it all tokens that were made with it: one transaction, with the act that it is. Can be repeated, for who lost

@@ -3,19 +3,21 @@
 use sha2::{Digest as _, Sha256};
 
 use super::authenticator::Identity;
+use super::credentials::lives;
+use super::keys::stored;
 use super::secret::Secret;
 use crate::domain::caller::{Caller, Grants, Permission};
 use crate::domain::clock::Micros;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::tenants::operators::{OPERATORS, Whose};
-use crate::domain::tokens::key::{Key, KeyQuery, ShownKey};
+use crate::domain::tokens::key::{Key, KeyQuery};
 use crate::domain::tokens::storage::KeyStorage;
 use crate::domain::{Error, Result};
 
 /// What lists call the key that the server was given.
 const BOOTSTRAP_NAME: &str = "bootstrap";
 
-/// What became of the key that the server was given.
+/// Tells what became of the key that the server was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bootstrap {
     Made,
@@ -69,25 +71,13 @@ pub async fn bootstrap(
     if known.iter().any(|it| it.hash == hash) {
         return Ok(Bootstrap::Known);
     }
-    let opens = |it: &Key| it.revoked_at.is_none() && it.expires_at.is_none_or(|end| now < end);
+    let opens = |it: &Key| it.revoked_at.is_none() && lives(it.expires_at, now);
     if known.iter().any(opens) {
         return Ok(Bootstrap::Unneeded);
     }
-    let key = Key {
-        // Of two servers that start together, one makes it. The id of a key is no secret, so it is a hash of what is kept.
-        key_id: format!("key_{}", hex::encode(&Sha256::digest(hash)[..16])),
-        tenant: OPERATORS.to_owned(),
-        subject: None,
-        hash,
-        created_at: now,
-        revoked_at: None,
-        expires_at: secret.expires_at(),
-        shown: ShownKey {
-            name: Some(BOOTSTRAP_NAME.to_owned()),
-            prefix: Some(secret.beginning().to_owned()),
-            last_used_day: None,
-        },
-    };
+    // Of two servers that start together, one makes it. The id of a key is no secret, so it is a hash of what is kept.
+    let key_id = format!("key_{}", hex::encode(&Sha256::digest(hash)[..16]));
+    let key = stored(secret, OPERATORS, key_id, Some(BOOTSTRAP_NAME.to_owned()), now);
     let act = Act::of_operator(OPERATORS, ActKind::KeyCreated, &key.key_id, now);
     match storage.create_key(&key, &act).await {
         Ok(()) => Ok(Bootstrap::Made),

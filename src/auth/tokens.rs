@@ -129,9 +129,7 @@ impl Tokens {
         };
         let act = Act::of(caller, ActKind::TokenRevoked, doomed.token_id.to_string(), now);
         remember(self.storage.as_ref(), doomed, rows_max, &act).await?;
-        if let Err(error) = self.authenticator.refresh().await {
-            tracing::warn!(%error, "a revocation is known here with the next poll only");
-        }
+        self.authenticator.refresh_or_poll().await;
         Ok(doomed)
     }
 

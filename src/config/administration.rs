@@ -5,7 +5,7 @@ use url::Url;
 
 use super::{Database, ReportFormat};
 
-/// Whose keys a command is about.
+/// Names the owner of the keys that a command is about.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub struct WhoseKeys {

@@ -4,15 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::domain::clock::Clock;
-use threadkeep::http;
 
 use crate::matrix::{World, post};
-use crate::memory::Memory;
 use crate::ownership::{ALL, ANN, Shared, open};
-use crate::server::{Answer, HOST, JSON, SETTINGS, Server};
+use crate::server::{Answer, JSON, Server};
 use crate::tokens::{SECOND, id, text, whoami};
 
 const KEYS: &str = "/v1/keys";
@@ -145,12 +141,7 @@ async fn only_a_key_that_writes_the_tenant_makes_and_revokes_keys() {
 #[tokio::test]
 async fn a_server_without_keys_makes_none_over_http() {
     let folder = TempDir::new().unwrap();
-    let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-    let storage = open(&folder).await;
-    let app = App::start(storage, clock, listen, SETTINGS, None, Issuers::default()).await;
-    let app = Arc::new(app.unwrap());
-    let router = http::router(&app);
-    let server = Server { app, storage: Arc::new(Memory::default()), router };
+    let server = Server::over(open(&folder).await, Issuers::default()).await;
     assert_eq!(server.get(KEYS).await.ok().json(), json!({"keys": []}));
     server.post(KEYS, &json!({})).await.assert_problem(403, "not_granted");
     server.post(REVOKE, &json!({"key_id": "key_1"})).await.assert_problem(403, "not_granted");

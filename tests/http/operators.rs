@@ -1,22 +1,16 @@
-//! Tests what operators do over HTTP, on a real engine: they look after keys, quotas and signing secrets of all tenants, and read nothing of
-//! what these keep.
-
-use std::sync::Arc;
+//! Tests the calls of operators over HTTP, on a real engine. An operator manages keys, quotas and signing secrets of all tenants. It cannot
+//! read the content of a tenant.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::domain::clock::Clock;
 use threadkeep::domain::tenants::operators::OPERATORS;
-use threadkeep::http;
 
 use crate::interference_seen::seen;
 use crate::matrix::{THREAD, World, post, routes};
 use crate::matrix_table::{OF_LARGE_VALUES, PUBLIC};
-use crate::memory::Memory;
 use crate::ownership::open;
-use crate::server::{Answer, HOST, SETTINGS, Server, create_key, create_operator};
+use crate::server::{Answer, Server, create_key, create_operator};
 use crate::tokens::{text, whoami};
 
 const KEYS: &str = "/v1/operator/keys";
@@ -38,11 +32,7 @@ impl Fresh {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
         let operator = create_operator(&storage, OPERATORS).await;
-        let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-        let app = App::start(storage, clock, listen, SETTINGS, None, Issuers::default()).await;
-        let app = Arc::new(app.unwrap());
-        let router = http::router(&app);
-        let server = Server { app, storage: Arc::new(Memory::default()), router };
+        let server = Server::over(storage, Issuers::default()).await;
         Self { server, operator, _folder: folder }
     }
 
@@ -207,11 +197,7 @@ async fn a_key_whose_row_was_moved_opens_nothing() {
     let storage = open(&folder).await;
     let operator = create_operator(&storage, "acme").await;
     let tenants = create_key(&storage, OPERATORS, "key_moved", None).await;
-    let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-    let app = App::start(storage, clock, listen, SETTINGS, None, Issuers::default()).await;
-    let app = Arc::new(app.unwrap());
-    let router = http::router(&app);
-    let server = Server { app, storage: Arc::new(Memory::default()), router };
+    let server = Server::over(storage, Issuers::default()).await;
     for key in [operator, tenants] {
         whoami(&server, &key).await.assert_problem(401, "unauthorized");
     }

@@ -2,18 +2,13 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use threadkeep::app::App;
 use threadkeep::auth::issuers::Issuers;
-use threadkeep::domain::clock::Clock;
 use threadkeep::domain::storage::Storage;
-use threadkeep::http;
 use threadkeep::storage::{self, StorageConfig};
 
-use crate::memory::Memory;
-use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server, create_key};
+use crate::server::{Answer, JSON, MSGPACK, Server, create_key};
 use crate::wire::{COMMIT, base64, commit, list_of, name, put, writes};
 
 /// A server on SQLite. `ann` and `bob` have subjects, `all` has the tenant.
@@ -42,12 +37,7 @@ impl Shared {
         let folder = TempDir::new().unwrap();
         let storage = open(&folder).await;
         let keys = make_keys(&storage).await;
-        let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-        let app =
-            App::start(storage, clock, listen, SETTINGS, None, Issuers::default()).await.unwrap();
-        let app = Arc::new(app);
-        let router: Router = http::router(&app);
-        let server = Server { app, storage: Arc::new(Memory::default()), router };
+        let server = Server::over(storage, Issuers::default()).await;
         Self { server, keys, _folder: folder }
     }
 

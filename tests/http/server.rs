@@ -115,6 +115,14 @@ impl Server {
         Self::beside(&Arc::new(storage), &Arc::new(Clock::System), outside).await
     }
 
+    /// On a real engine.
+    pub async fn over(storage: Arc<dyn Storage>, outside: impl Into<Outside>) -> Self {
+        let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
+        let app = App::start(storage, clock, listen, SETTINGS, None, outside).await;
+        let app = Arc::new(app.unwrap());
+        Self { router: http::router(&app), app, storage: Arc::new(Memory::default()) }
+    }
+
     /// With a clock that the test moves, beside others on the same storage.
     pub async fn beside(
         storage: &Arc<Memory>,

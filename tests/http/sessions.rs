@@ -1,17 +1,12 @@
 //! Tests sessions over HTTP, on a real engine: both forms of bodies, Agentrail's routes, and the Inspector.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use threadkeep::app::{App, Outside};
-use threadkeep::domain::clock::Clock;
+use threadkeep::app::Outside;
 use threadkeep::domain::tenants::operators::OPERATORS;
-use threadkeep::http;
 
-use crate::memory::Memory;
 use crate::ownership::open;
-use crate::server::{Answer, HOST, JSON, MSGPACK, SETTINGS, Server, create_key, create_operator};
+use crate::server::{Answer, JSON, MSGPACK, Server, create_key, create_operator};
 
 pub struct World {
     pub server: Server,
@@ -31,11 +26,7 @@ impl World {
         let storage = open(&folder).await;
         let key = create_key(&storage, "acme", "key_acme", None).await;
         let operator = create_operator(&storage, OPERATORS).await;
-        let (clock, listen) = (Arc::new(Clock::System), HOST.parse().unwrap());
-        let app = App::start(storage, clock, listen, SETTINGS, None, outside).await.unwrap();
-        let app = Arc::new(app);
-        let router = http::router(&app);
-        let server = Server { app, storage: Arc::new(Memory::default()), router };
+        let server = Server::over(storage, outside).await;
         Self { server, key, operator, _folder: folder }
     }
 

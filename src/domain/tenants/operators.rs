@@ -8,7 +8,7 @@ use crate::domain::pages::{COUNTED_ROWS_MAX, cut};
 /// Where the keys of operators and their acts are kept. [`check_tenant`] lets no tenant have this name.
 pub const OPERATORS: &str = "~operators";
 
-/// Whose keys a call is about.
+/// Names the owner of the keys that a call is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whose {
     Tenant(String),

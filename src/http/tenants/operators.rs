@@ -118,9 +118,7 @@ pub async fn rotate_secrets(
     require_known(app.storage.as_ref(), &whose).await?;
     let act = Act::of(&acting, ActKind::SecretsRotated, "", app.clock.now());
     let removed = app.storage.delete_signing_secrets(&acting.tenant, &act).await?;
-    if let Err(error) = app.authenticator.refresh().await {
-        tracing::warn!(%error, "that signing secrets were removed is known here with the next poll only");
-    }
+    app.authenticator.refresh_or_poll().await;
     call.reply.with(&RotatedOut { removed }).await
 }
 

@@ -123,7 +123,7 @@ export async function newKey(place: Place): Promise<string> {
   return keys.pop() as string;
 }
 
-/** What a command of the program prints, on the database of a server. */
+/** Runs a command of the program on the database of a server, and returns what it prints. */
 export async function run(place: Place, command: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(BINARY, [...command, ...place.database], {
     env: cleanEnvironment() as NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-"""What the files of deploy/ set, the program knows: a setting that was renamed or misspelt would be passed over in silence."""
+"""Checks that the program knows every setting in the files of deploy/. It passes over a variable with a wrong name in silence."""
 
 import re
 import subprocess

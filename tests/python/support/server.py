@@ -108,7 +108,7 @@ class Server:
         self.stdout = place.folder / f"{number}.out"
         self.log = place.folder / f"{number}.log"
         self._keys: list[str] = []
-        self._operator_key: str | None = None
+        self._metrics_key: str | None = None
 
     def start(self) -> "Server":
         """Start and wait for /readyz. The first start chooses the port, later ones keep it."""
@@ -246,9 +246,9 @@ class Server:
 
     def metrics(self) -> str:
         """What it counted, in the text format of Prometheus."""
-        if self._operator_key is None:
-            self._operator_key = self.new_key()
-        answer = self.get("/metrics", self._operator_key)
+        if self._metrics_key is None:
+            self._metrics_key = self.new_key()
+        answer = self.get("/metrics", self._metrics_key)
         assert answer.status == 200, answer
         return answer.body.decode()
 

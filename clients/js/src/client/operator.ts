@@ -25,7 +25,7 @@ export interface ListTenantsOptions extends CallOptions {
   cursor?: string | undefined;
 }
 
-/** Whose keys a call is about: a tenant's, or without one those of operators. */
+/** Names the tenant whose keys a call is about. Without it the call is about the keys of operators. */
 export interface WhoseKeys {
   tenant?: string | undefined;
 }
