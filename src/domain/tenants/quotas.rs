@@ -68,6 +68,8 @@ pub struct Quotas {
     /// Rates of tenants whose quota does not say.
     defaults: Rates,
     set: RwLock<Arc<HashMap<String, Quota>>>,
+    /// Held from a reading to its place in `set`: one that began earlier must not bring an older quota back.
+    reading: tokio::sync::Mutex<()>,
     measured: Mutex<HashMap<String, Measured>>,
     buckets: Buckets,
 }
@@ -106,8 +108,8 @@ impl Quotas {
         defaults: Rates,
     ) -> Result<Self> {
         let set = RwLock::new(Arc::new(storage.list_quotas().await?.into_iter().collect()));
-        let (measured, buckets) = (Mutex::default(), Buckets::default());
-        Ok(Self { storage, clock, defaults, set, measured, buckets })
+        let (reading, measured, buckets) = Default::default();
+        Ok(Self { storage, clock, defaults, set, reading, measured, buckets })
     }
 
     /// Counts a request. No look-up but in memory.
@@ -196,9 +198,11 @@ impl Quotas {
     /// # Errors
     /// When they cannot be read; what is known still holds.
     pub async fn poll(&self) -> Result<()> {
+        let reading = self.reading.lock().await;
         let set: HashMap<String, Quota> = self.storage.list_quotas().await?.into_iter().collect();
         let set = Arc::new(set);
         *self.set.write().expect("no code panics while it holds the quotas") = Arc::clone(&set);
+        drop(reading);
         let counted = |tenant: &str| set.get(tenant).is_some_and(Quota::needs_usage);
         // Others were asked for once.
         self.measured_now().retain(|tenant, _| counted(tenant));
@@ -232,4 +236,59 @@ impl Quotas {
 
 fn poll_micros() -> Micros {
     Micros::try_from(POLL_EVERY.as_micros()).unwrap_or(Micros::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Its second list is answered last, and is older than the third.
+    #[derive(Default)]
+    struct Slow {
+        lists: AtomicUsize,
+        begun: tokio::sync::Notify,
+        go_on: tokio::sync::Notify,
+    }
+
+    #[async_trait]
+    impl QuotaStorage for Slow {
+        async fn put_quota(&self, _: &str, _: &Quota, _: &Act) -> Result<()> {
+            Ok(())
+        }
+
+        async fn list_quotas(&self) -> Result<Vec<(String, Quota)>> {
+            let at = self.lists.fetch_add(1, Ordering::Relaxed);
+            if at == 1 {
+                self.begun.notify_one();
+                self.go_on.notified().await;
+            }
+            let quota = Quota { items_max: Some(0), ..Quota::default() };
+            Ok(if at < 2 { Vec::new() } else { vec![("acme".to_owned(), quota)] })
+        }
+
+        async fn measure_usage(&self, _: &str) -> Result<Usage> {
+            Ok(Usage::default())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reading_that_began_earlier_brings_no_older_quota_back() {
+        let storage = Arc::new(Slow::default());
+        let asked: Arc<dyn QuotaStorage> = Arc::clone(&storage) as _;
+        let quotas = Quotas::load(asked, Arc::new(Clock::System), Rates::default()).await.unwrap();
+        let later = async {
+            storage.begun.notified().await;
+            let (done, ()) = tokio::join!(quotas.poll(), async {
+                tokio::task::yield_now().await;
+                storage.go_on.notify_one();
+            });
+            done
+        };
+        let (earlier, later) = tokio::join!(quotas.poll(), later);
+        assert!(earlier.is_ok() && later.is_ok());
+        let (_, quota) = quotas.usage(&Caller::of_tenant("acme")).await.unwrap();
+        assert_eq!(quota.items_max, Some(0));
+    }
 }
