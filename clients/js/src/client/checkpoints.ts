@@ -33,7 +33,7 @@ import {
   pruneReport,
   runIdsOf,
 } from "./prune.js";
-import type { Metadata } from "./records.js";
+import type { Metadata } from "./thread_records.js";
 
 /** Conditions on checkpoints. All must hold. */
 export interface CheckpointConditions extends CallOptions {

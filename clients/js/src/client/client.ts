@@ -21,8 +21,6 @@ import {
   auditPage,
   type Identity,
   identity,
-  type Lease,
-  lease,
   type RetentionPolicy,
   type RetentionPolicyPage,
   type RetentionReportPage,
@@ -32,9 +30,6 @@ import {
   retentionReportPage,
   type ServerInfo,
   serverInfo,
-  type Thread,
-  type ThreadPage,
-  type ThreadStorage,
   type Usage,
   usage,
 } from "./records.js";
@@ -42,6 +37,13 @@ import { Sessions } from "./sessions.js";
 import { Snapshots } from "./snapshots.js";
 import { Store } from "./store.js";
 import { Subjects } from "./subjects.js";
+import {
+  type Lease,
+  lease,
+  type Thread,
+  type ThreadPage,
+  type ThreadStorage,
+} from "./thread_records.js";
 import { type ForkThreadOptions, type ListThreadsOptions, Threads } from "./threads.js";
 import { Tokens } from "./tokens.js";
 import {

@@ -23,7 +23,7 @@ import {
   threadPage,
   threadStorage,
   updatedThread,
-} from "./records.js";
+} from "./thread_records.js";
 
 type SearchBody = Body<"/v1/threads/search">;
 type ListQuery = Query<"/v1/threads">;
