@@ -79,6 +79,7 @@ const CREDENTIALS: [name: string, identity: Identity, has: string[]][] = [
     ["snapshots:read", "snapshots:append", "snapshots:write"],
   ],
   ["no grant at all", caller({}), []],
+  ["an operator", { ...caller({}), operator: true }, ["operator"]],
 ];
 /** Operations whose handlers ask for more than their route. */
 const ALSO = new Map([

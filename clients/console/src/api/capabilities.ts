@@ -91,10 +91,11 @@ function permissionsOf({ operation, thing }: Need): NonNullable<Declared>[] {
 }
 
 function isGranted(
-  { grants, subject }: Identity,
+  { grants, subject, operator }: Identity,
   permission: NonNullable<Declared>,
   thing: Thing | undefined,
 ): boolean {
+  if (permission === "operator") return operator === true;
   if (permission === "any" || grants === undefined) return true;
   const whole = grants.tenant ?? [];
   if (permission === "tenant") return allows(whole, "write");
