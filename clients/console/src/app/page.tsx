@@ -15,13 +15,13 @@ const SessionsPage = lazy(() => import("../nouns/sessions/sessions_page.js"));
 const SessionPage = lazy(() => import("../nouns/sessions/session_page.js"));
 const SnapshotsPage = lazy(() => import("../nouns/snapshots/snapshots_page.js"));
 const SnapshotPage = lazy(() => import("../nouns/snapshots/snapshot_page.js"));
-const operator = () => import("./operator.js");
-const AccessPage = lazy(async () => ({ default: (await operator()).AccessPage }));
-const AuditPage = lazy(async () => ({ default: (await operator()).AuditPage }));
-const UsagePage = lazy(async () => ({ default: (await operator()).UsagePage }));
-const RetentionPage = lazy(async () => ({ default: (await operator()).RetentionPage }));
-const HealthPage = lazy(async () => ({ default: (await operator()).HealthPage }));
-const ConnectPage = lazy(async () => ({ default: (await operator()).ConnectPage }));
+const administration = () => import("./administration.js");
+const AccessPage = lazy(async () => ({ default: (await administration()).AccessPage }));
+const AuditPage = lazy(async () => ({ default: (await administration()).AuditPage }));
+const UsagePage = lazy(async () => ({ default: (await administration()).UsagePage }));
+const RetentionPage = lazy(async () => ({ default: (await administration()).RetentionPage }));
+const HealthPage = lazy(async () => ({ default: (await administration()).HealthPage }));
+const ConnectPage = lazy(async () => ({ default: (await administration()).ConnectPage }));
 
 export function Page({ route }: { route: Route }) {
   return <Suspense fallback={<Loading />}>{viewOf(route)}</Suspense>;

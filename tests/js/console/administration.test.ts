@@ -1,4 +1,4 @@
-/** Tests the pages of an operator in the console: audit log, usage, keys, tokens and the erasure of subjects. */
+/** Tests the pages in the console that administer a tenant: audit log, usage, keys, tokens and the erasure of subjects. */
 
 import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";

@@ -1,4 +1,4 @@
-/** The pages of an operator, and the one that connects an agent. They are loaded together, because who opens one mostly opens the others. */
+/** The pages that administer a tenant, and the one that connects an agent. They are loaded together, because who opens one mostly opens the others. */
 
 export { default as AuditPage } from "../nouns/tenants/audit_page.js";
 export { default as UsagePage } from "../nouns/tenants/usage_page.js";
