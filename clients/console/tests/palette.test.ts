@@ -19,6 +19,7 @@ function around(changes: Partial<Around> = {}): Around {
     actions: [{ label: "Rename", group: "Actions of the thread", run: () => {} }],
     route: { page: "home" },
     maySee: () => true,
+    hasTenants: false,
     ...changes,
   };
 }
@@ -74,9 +75,16 @@ it("only kinds that the caller may see are offered", () => {
   expect(offered("claude:a", { maySee })).toEqual([["Snapshot", "#/snapshots/claude%3Aa"]]);
 });
 
+it("the name of a tenant leads there for operators, who are offered nothing that has contents", () => {
+  const ofOperator = { maySee: () => false, hasTenants: true };
+  expect(offered("acme", ofOperator)).toEqual([["Tenant", "#/tenants/acme"]]);
+  expect(offered("no tenant", ofOperator)).toEqual([]);
+  expect(offered("acme").map(([kind]) => kind)).not.toContain("Tenant");
+});
+
 it("a key or a token is never an id, nor a link that logs in an address", () => {
-  for (const secret of ["tk_abc", "tkr_abc", " tks_abc", "eyJhbGciOi.x.y"]) {
-    expect(offered(secret, { route: THREAD }), secret).toEqual([]);
+  for (const secret of ["tk_abc", "tkr_abc", "tko_abc", " tks_abc", "eyJhbGciOi.x.y"]) {
+    expect(offered(secret, { route: THREAD, hasTenants: true }), secret).toEqual([]);
   }
   const link = "https://h.test/console/#/login?token=tks_stolen";
   for (const text of [link, "#/login?token=tks_stolen"]) {

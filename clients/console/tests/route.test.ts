@@ -44,7 +44,10 @@ const routes: fc.Arbitrary<Route> = fc.oneof(
     { page: "inbox" },
     { page: "usage" },
     { page: "health" },
+    { page: "tenants" },
+    { page: "operators" },
   ),
+  fc.record({ page: fc.constant("tenant" as const), tenant: id }),
   fc.record({
     page: fc.constant("threads" as const),
     status: maybe(fc.constantFrom(...STATUSES)),
@@ -184,5 +187,7 @@ it("a value that a parameter cannot have is left out", () => {
   expect(routeOf("#/retention/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/health/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/audit/x")).toMatchObject({ page: "missing" });
+  expect(routeOf("#/operators/x")).toMatchObject({ page: "missing" });
+  expect(routeOf("#/tenants/acme/x")).toMatchObject({ page: "missing" });
   expect(routeOf("#/nowhere")).toMatchObject({ page: "missing" });
 });

@@ -110,6 +110,8 @@ export type {
   ServerInfo,
   Subject,
   SubjectPage,
+  Tenant,
+  TenantPage,
   Token,
   TokenPage,
   Usage,

@@ -42,6 +42,13 @@ const KEYS_ONLY: ReadonlySet<Operation> = new Set<Operation>([
   "revoke_key",
   "mint_token",
 ]);
+/** Operations for any credential of a tenant. An operator has none. */
+const OF_TENANTS: ReadonlySet<Operation> = new Set<Operation>([
+  "mint_token",
+  "narrow_token",
+  "revoke_token",
+  "run_store_batch",
+]);
 /** Operations that create with `append` and replace only with `write`. */
 const REPLACING: ReadonlySet<Operation> = new Set<Operation>([
   "put_item",
@@ -65,6 +72,7 @@ export function missingOf(identity: Identity, need: Need): string | undefined {
       return isNamed ? `${permission} for ${nameOf(thing)}` : permission;
     }
   }
+  if (identity.operator === true && OF_TENANTS.has(need.operation)) return "a key of a tenant";
   return KEYS_ONLY.has(need.operation) ? missingKey(identity, need.operation) : undefined;
 }
 

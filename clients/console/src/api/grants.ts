@@ -4,8 +4,14 @@ import type { Identity } from "threadkeep";
 
 export type Section = "threads" | "namespaces" | "sessions" | "snapshots" | "tenant" | "access";
 
+/** Whether the caller administers all tenants. It reads the contents of none. */
+export function isOperator({ operator }: Identity): boolean {
+  return operator === true;
+}
+
 /** Whether a credential may read anything of a kind. */
 export function maySee(identity: Identity, section: Section): boolean {
+  if (isOperator(identity)) return false;
   if (hasWholeTenant(identity)) return true;
   if (section === "tenant") return false;
   // A key of a subject lists no keys, and makes tokens for its subject.
@@ -15,7 +21,8 @@ export function maySee(identity: Identity, section: Section): boolean {
 }
 
 /** Whether a credential may read everything of the tenant. Without grants it may also change it. */
-export function hasWholeTenant({ grants }: Identity): boolean {
+export function hasWholeTenant({ grants, operator }: Identity): boolean {
+  if (operator === true) return false;
   return grants === undefined || (grants.tenant ?? []).includes("read");
 }
 

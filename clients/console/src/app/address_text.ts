@@ -1,4 +1,4 @@
-/** Any text as a part of an address, and back. */
+/** Any text as a part of an address, and back; the parameters of an address. */
 
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
@@ -28,4 +28,32 @@ export function decodeText(part: string): string {
       }
     })
     .join("");
+}
+
+/** Labels as the parts of a path, each with its slash. */
+export function labelsText(labels: readonly string[]): string {
+  return labels.map((label) => `/${encodeText(label)}`).join("");
+}
+
+/** The parameters of an address, with their `?`. One that is undefined is left out. */
+export function queryText(values: Record<string, string | undefined>): string {
+  const given = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}=${encodeText(value)}`],
+  );
+  return given.length === 0 ? "" : `?${given.join("&")}`;
+}
+
+export function queryOf(query: string): Map<string, string> {
+  const pairs = query.split("&").filter((pair) => pair !== "");
+  return new Map(
+    pairs.map((pair) => {
+      const [name, value = ""] = splitOnce(pair, "=");
+      return [name, decodeText(value)];
+    }),
+  );
+}
+
+export function splitOnce(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
 }

@@ -21,6 +21,8 @@ const SECTION_TITLES = {
   audit: "Audit",
   usage: "Usage",
   health: "Health",
+  tenants: "Tenants",
+  operators: "Operators",
 } as const;
 
 export function Breadcrumb({ route }: { route: Route }) {
@@ -69,6 +71,11 @@ function stepsOf(route: Route): Step[] {
       return [
         { text: "Snapshots", to: { page: "snapshots" } },
         { text: route.snapshotId, to: route },
+      ];
+    case "tenant":
+      return [
+        { text: "Tenants", to: { page: "tenants" } },
+        { text: route.tenant, to: route },
       ];
     case "missing":
       return [{ text: "Not a page", to: route }];

@@ -4,6 +4,7 @@ import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import type { Identity } from "threadkeep";
 import { useApi } from "../api/context.js";
+import { isOperator } from "../api/grants.js";
 import { forgetQueries } from "../api/queries.js";
 import {
   addCredential,
@@ -23,12 +24,19 @@ export function CredentialMenu() {
     <>
       <button type="button" className="button credential" onClick={() => setIsOpen(true)}>
         <KeyRound aria-hidden />
-        <span className="credential-name">{isKeyless ? "Local, no key" : identity.tenant}</span>
+        <span className="credential-name">{isKeyless ? "Local, no key" : ownerOf(identity)}</span>
       </button>
       {isOpen ? (
         <Dialog title="Keys of this tab" onClose={() => setIsOpen(false)}>
           <p>
-            Tenant <code>{identity.tenant}</code>, credential <code>{identity.credential}</code>
+            {isOperator(identity) ? (
+              "Operator of all tenants"
+            ) : (
+              <>
+                Tenant <code>{identity.tenant}</code>
+              </>
+            )}
+            , credential <code>{identity.credential}</code>
             {identity.subject === undefined ? "" : `, subject ${identity.subject}`}
           </p>
           {isKeyless ? (
@@ -77,7 +85,14 @@ function Credentials() {
   );
 }
 
+type Named = Pick<Identity, "tenant" | "credential"> & Partial<Pick<Identity, "operator">>;
+
 /** How a credential is called in this tab. */
-export function nameOf({ tenant, credential }: Pick<Identity, "tenant" | "credential">): string {
-  return `${tenant}, ${credential}`;
+export function nameOf(identity: Named): string {
+  return `${ownerOf(identity)}, ${identity.credential}`;
+}
+
+/** Operators have no tenant; the server answers a name that no tenant may have. */
+function ownerOf({ tenant, operator }: Named): string {
+  return operator === true ? "Operator" : tenant;
 }

@@ -1,6 +1,8 @@
 /** The view of each route. What is not needed for the first view is loaded when it is opened. */
 
 import { lazy, Suspense } from "react";
+import { useApi } from "../api/context.js";
+import { isOperator } from "../api/grants.js";
 import { InboxPage } from "../nouns/threads/inbox.js";
 import { ThreadPage } from "../nouns/threads/thread_page.js";
 import { ThreadsPage } from "../nouns/threads/threads_page.js";
@@ -22,9 +24,37 @@ const UsagePage = lazy(async () => ({ default: (await administration()).UsagePag
 const RetentionPage = lazy(async () => ({ default: (await administration()).RetentionPage }));
 const HealthPage = lazy(async () => ({ default: (await administration()).HealthPage }));
 const ConnectPage = lazy(async () => ({ default: (await administration()).ConnectPage }));
+const operator = () => import("./operator.js");
+const TenantsPage = lazy(async () => ({ default: (await operator()).TenantsPage }));
+const TenantPage = lazy(async () => ({ default: (await operator()).TenantPage }));
+const OperatorsPage = lazy(async () => ({ default: (await operator()).OperatorsPage }));
 
 export function Page({ route }: { route: Route }) {
-  return <Suspense fallback={<Loading />}>{viewOf(route)}</Suspense>;
+  const { identity } = useApi();
+  const view = isOperator(identity) ? viewOfOperator(route) : viewOf(route);
+  return <Suspense fallback={<Loading />}>{view}</Suspense>;
+}
+
+/** Pages with contents are not opened: the server would refuse what they ask for. */
+function viewOfOperator(route: Route) {
+  switch (route.page) {
+    case "tenants":
+      return <TenantsPage />;
+    case "tenant":
+      return <TenantPage key={route.tenant} tenant={route.tenant} />;
+    case "operators":
+      return <OperatorsPage />;
+    case "health":
+    case "missing":
+      return viewOf(route);
+    default:
+      return (
+        <Empty title="The key of an operator reads no contents" isPage>
+          <p>This page is for keys and tokens of a tenant.</p>
+          <Link to={{ page: "tenants" }}>Go to Tenants</Link>
+        </Empty>
+      );
+  }
 }
 
 function viewOf(route: Route) {
@@ -61,6 +91,17 @@ function viewOf(route: Route) {
       return <RetentionPage route={route} />;
     case "health":
       return <HealthPage />;
+    case "tenants":
+    case "tenant":
+    case "operators":
+      return (
+        <Empty title="This page is for operators" isPage>
+          <p>
+            It needs the key of an operator, <code>tko_…</code>.
+          </p>
+          <Link to={{ page: "home" }}>Go to Home</Link>
+        </Empty>
+      );
     case "missing":
       return (
         <Empty title="There is no page at this address" isPage>

@@ -3,7 +3,7 @@
 import { Search } from "lucide-react";
 import { type KeyboardEvent, useId, useState } from "react";
 import { useApi } from "../api/context.js";
-import { maySee } from "../api/grants.js";
+import { isOperator, maySee } from "../api/grants.js";
 import { Dialog } from "../parts/dialog.js";
 import { Marked } from "../parts/marked.js";
 import { useShortcut } from "./keyboard.js";
@@ -49,7 +49,8 @@ function Chooser({ sections, route, close }: Given & { close: () => void }) {
   const [chosen, setChosen] = useState(0);
   const base = useId();
   const see = (section: Parameters<typeof maySee>[1]) => maySee(identity, section);
-  const entries = entriesOf(text, { sections, actions, route, maySee: see });
+  const hasTenants = isOperator(identity);
+  const entries = entriesOf(text, { sections, actions, route, maySee: see, hasTenants });
   const at = Math.min(chosen, entries.length - 1);
   const choose = (entry: Entry | undefined) => {
     if (entry === undefined) return;

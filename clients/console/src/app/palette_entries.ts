@@ -2,6 +2,7 @@
 
 import type { Section } from "../api/grants.js";
 import { sessionOfGrant } from "../nouns/sessions/session_key.js";
+import { isTenantName } from "../nouns/tenants/tenant_name.js";
 import type { PageAction } from "./page_actions.js";
 import { type Route, routeOf } from "./route.js";
 
@@ -25,6 +26,8 @@ export interface Around {
   /** The page that is open. */
   route: Route;
   maySee: (section: Section) => boolean;
+  /** Whether tenants are offered: for the key of an operator. */
+  hasTenants: boolean;
 }
 
 /** Keys, tokens and links that log in: nothing of them may reach an address or a request as an id. */
@@ -46,7 +49,7 @@ export function entriesOf(typed: string, around: Around): Entry[] {
   return [...sections, ...actions, ...thingsOf(text, around)];
 }
 
-function thingsOf(text: string, { route, maySee }: Around): Entry[] {
+function thingsOf(text: string, { route, maySee, hasTenants }: Around): Entry[] {
   if (text === "" || SECRET.test(text)) return [];
   const linked = linkedRoute(text);
   if (linked) return [{ id: "address", kind: "Address", text, to: linked }];
@@ -56,6 +59,9 @@ function thingsOf(text: string, { route, maySee }: Around): Entry[] {
     const shown = tab === "diff" ? "state" : tab;
     const to: Route = { page: "thread", threadId, tab: shown, ns, checkpoint: text };
     found.push({ id: "checkpoint", kind: "Checkpoint of this thread", text, to });
+  }
+  if (hasTenants && isTenantName(text)) {
+    found.push({ id: "tenant", kind: "Tenant", text, to: { page: "tenant", tenant: text } });
   }
   if (maySee("threads")) {
     const to: Route = { page: "thread", threadId: text, tab: "conversation" };

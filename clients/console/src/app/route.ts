@@ -2,7 +2,14 @@
 
 import type { ThreadStatus } from "threadkeep";
 import { ACTS, type AuditAct } from "../nouns/tenants/acts.js";
-import { decodeText, encodeText } from "./address_text.js";
+import {
+  decodeText,
+  encodeText,
+  labelsText,
+  queryOf,
+  queryText,
+  splitOnce,
+} from "./address_text.js";
 
 export const STATUSES = ["interrupted", "busy", "error", "idle"] as const satisfies ThreadStatus[];
 export const SORTS = [
@@ -130,12 +137,21 @@ export interface RetentionRoute {
   thread?: string | undefined;
 }
 
+/** A tenant as an operator sees it. */
+export interface TenantRoute {
+  page: "tenant";
+  tenant: string;
+}
+
 export type Route =
   | { page: "home" }
   | { page: "connect" }
   | { page: "inbox" }
   | { page: "usage" }
   | { page: "health" }
+  | { page: "tenants" }
+  | { page: "operators" }
+  | TenantRoute
   | ThreadsRoute
   | ThreadRoute
   | StoreRoute
@@ -158,7 +174,11 @@ export function addressOf(route: Route): string {
     case "inbox":
     case "usage":
     case "health":
+    case "tenants":
+    case "operators":
       return `#/${route.page}`;
+    case "tenant":
+      return `#/tenants/${encodeText(route.tenant)}`;
     case "threads": {
       const { status, q, owner, sort, order } = route;
       return `#/threads${queryText({ status, q, owner, sort, order })}`;
@@ -212,7 +232,10 @@ export function routeOf(address: string): Route {
     case "inbox":
     case "usage":
     case "health":
+    case "operators":
       return segments.length === 0 ? { page: section } : missing(text);
+    case "tenants":
+      return tenantsRoute(segments, text);
     case "retention":
       return segments.length === 0 ? retentionRoute(asked) : missing(text);
     case "threads":
@@ -336,25 +359,9 @@ function snapshotsRoute(segments: string[], asked: Map<string, string>, text: st
   return { page: "snapshot", snapshotId };
 }
 
-function labelsText(labels: readonly string[]): string {
-  return labels.map((label) => `/${encodeText(label)}`).join("");
-}
-
-function queryText(values: Record<string, string | undefined>): string {
-  const given = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${encodeText(value)}`],
-  );
-  return given.length === 0 ? "" : `?${given.join("&")}`;
-}
-
-function queryOf(query: string): Map<string, string> {
-  const pairs = query.split("&").filter((pair) => pair !== "");
-  return new Map(
-    pairs.map((pair) => {
-      const [name, value = ""] = splitOnce(pair, "=");
-      return [name, decodeText(value)];
-    }),
-  );
+function tenantsRoute([tenant, ...more]: string[], text: string): Route {
+  if (tenant === undefined) return { page: "tenants" };
+  return tenant === "" || more.length > 0 ? missing(text) : { page: "tenant", tenant };
 }
 
 function auditRoute(asked: Map<string, string>): AuditRoute {
@@ -375,11 +382,6 @@ const UTC_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z$/;
 function timeIn(text: string | undefined): string | undefined {
   const isTime = text !== undefined && UTC_TIME.test(text) && !Number.isNaN(Date.parse(text));
   return isTime ? text : undefined;
-}
-
-function splitOnce(text: string, mark: string): [string, string?] {
-  const at = text.indexOf(mark);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
 }
 
 function oneOf<const T extends string>(

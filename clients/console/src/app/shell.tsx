@@ -1,23 +1,8 @@
 /** The frame of every page: sections, where one is, appearance, and who is logged in. */
 
-import {
-  Camera,
-  ClipboardList,
-  FileText,
-  Gauge,
-  HeartPulse,
-  Home,
-  Inbox,
-  KeyRound,
-  Layers,
-  MessagesSquare,
-  Plug,
-  Recycle,
-  ScrollText,
-} from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import { useApi } from "../api/context.js";
-import { maySee, type Section } from "../api/grants.js";
+import { isOperator } from "../api/grants.js";
 import { Dialog } from "../parts/dialog.js";
 import { Guard } from "../parts/guard.js";
 import { Link } from "../parts/link.js";
@@ -31,30 +16,13 @@ import { Page } from "./page.js";
 import { Palette } from "./palette.js";
 import { changePreferences, THEMES, usePreferences } from "./preferences.js";
 import { addressOf, type Route } from "./route.js";
-
-const FILES: Route = { page: "files", place: "namespaces", namespace: [], path: "/" };
-const STORE: Route = { page: "store", namespace: [] };
-const SECTIONS: { title: string; to: Route; icon: typeof Home; needs?: Section }[] = [
-  { title: "Home", to: { page: "home" }, icon: Home },
-  { title: "Threads", to: { page: "threads" }, icon: MessagesSquare, needs: "threads" },
-  { title: "Inbox", to: { page: "inbox" }, icon: Inbox, needs: "threads" },
-  { title: "Files", to: FILES, icon: FileText, needs: "namespaces" },
-  { title: "Store", to: STORE, icon: Layers, needs: "namespaces" },
-  { title: "Sessions", to: { page: "sessions" }, icon: ScrollText, needs: "sessions" },
-  { title: "Snapshots", to: { page: "snapshots" }, icon: Camera, needs: "snapshots" },
-  { title: "Access", to: { page: "access" }, icon: KeyRound, needs: "access" },
-  { title: "Audit", to: { page: "audit" }, icon: ClipboardList, needs: "tenant" },
-  { title: "Usage", to: { page: "usage" }, icon: Gauge, needs: "tenant" },
-  { title: "Retention", to: { page: "retention" }, icon: Recycle, needs: "tenant" },
-  { title: "Health", to: { page: "health" }, icon: HeartPulse, needs: "tenant" },
-  { title: "Connect", to: { page: "connect" }, icon: Plug },
-];
+import { FILES, type SectionOfConsole, STORE, sectionOf, sectionsOf, shownTo } from "./sections.js";
 
 export function Shell() {
-  const route = useRoute();
   const { identity } = useApi();
+  const route = shownTo(identity, useRoute());
   const main = useRef<HTMLElement>(null);
-  const sections = SECTIONS.filter(({ needs }) => needs === undefined || maySee(identity, needs));
+  const sections = sectionsOf(identity);
   useSectionKeys();
   useFocusOnNewPage(route, main);
   return (
@@ -101,7 +69,7 @@ function keyOf(route: Route): string {
   return route.page === "threads" || route.page === "access" ? route.page : addressOf(route);
 }
 
-function Sections({ route, sections }: { route: Route; sections: typeof SECTIONS }) {
+function Sections({ route, sections }: { route: Route; sections: readonly SectionOfConsole[] }) {
   return (
     <nav className="sections" aria-label="Sections">
       <ul>
@@ -118,37 +86,30 @@ function Sections({ route, sections }: { route: Route; sections: typeof SECTIONS
   );
 }
 
-function sectionOf(route: Route): Route["page"] {
-  switch (route.page) {
-    case "thread":
-      return "threads";
-    case "session":
-      return "sessions";
-    case "snapshot":
-      return "snapshots";
-    default:
-      return route.page;
-  }
-}
-
 function useSectionKeys(): void {
+  const administers = isOperator(useApi().identity);
   useShortcut("g h", () => navigate({ page: "home" }));
-  useShortcut("g t", () => navigate({ page: "threads" }));
+  useShortcut("g t", () => navigate({ page: administers ? "tenants" : "threads" }));
   useShortcut("g i", () => navigate({ page: "inbox" }));
   useShortcut("g f", () => navigate(FILES));
   useShortcut("g s", () => navigate(STORE));
   useShortcut("g e", () => navigate({ page: "sessions" }));
   useShortcut("g n", () => navigate({ page: "snapshots" }));
   useShortcut("g u", () => navigate({ page: "usage" }));
-  useShortcut("g a", () => navigate({ page: "access" }));
+  useShortcut("g a", () => navigate({ page: administers ? "operators" : "access" }));
   useShortcut("g r", () => navigate({ page: "retention" }));
   useShortcut("g o", () => navigate({ page: "health" }));
   useShortcut("g l", () => navigate({ page: "audit" }));
 }
 
+function placeOf(route: Route): string {
+  if (route.page === "thread") return `thread ${route.threadId} ${route.tab}`;
+  return route.page === "tenant" ? `tenant ${route.tenant}` : route.page;
+}
+
 /** After a link to another page the keyboard goes on there, and a screen reader says where one is. */
 function useFocusOnNewPage(route: Route, main: React.RefObject<HTMLElement | null>): void {
-  const place = route.page === "thread" ? `thread ${route.threadId} ${route.tab}` : route.page;
+  const place = placeOf(route);
   const last = useRef(place);
   useEffect(() => {
     if (last.current === place) return;

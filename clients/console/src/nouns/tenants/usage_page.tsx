@@ -1,11 +1,9 @@
 /** How much the tenant keeps and may keep, its largest threads and namespaces, and the limits of the server. */
 
 import { useId, useState } from "react";
-import type { Usage } from "threadkeep";
 import { methodText, samplesOf } from "../../api/snippets.js";
 import { Allowed } from "../../parts/allowed.js";
 import { ShowAsCode } from "../../parts/code.js";
-import { Fact } from "../../parts/facts.js";
 import { Link } from "../../parts/link.js";
 import { Marked } from "../../parts/marked.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
@@ -13,13 +11,12 @@ import { Table } from "../../parts/table.js";
 import { Size, sizeText, Time } from "../../parts/units.js";
 import { ThreadList } from "../threads/thread_row.js";
 import { useLargestNamespaces, useLargestThreads, useLimits, useUsage } from "./queries.js";
+import { exact, UsageView } from "./usage_view.js";
 
 const SAMPLES = samplesOf(
   { method: "GET", path: "/v1/usage" },
   { typescript: methodText("usage"), python: "client.usage()" },
 );
-/** From here on a bar warns. */
-const HIGH = 0.8;
 
 export default function UsagePage() {
   return (
@@ -47,6 +44,10 @@ function UsageOfTenant() {
     <>
       {error ? <Failure error={error} retry={() => void refetch()} /> : null}
       <UsageView usage={data} />
+      <p className="note">
+        Bytes count before compression and sharing. <code>threadkeep quotas set</code> changes the
+        quota, and so does an operator.
+      </p>
     </>
   );
 }
@@ -94,68 +95,6 @@ function LargestNamespaces() {
   );
 }
 
-function UsageView({ usage: { bytes, threads, items, measuredAt, quota } }: { usage: Usage }) {
-  return (
-    <>
-      <ul className="bars">
-        <Bar title="Bytes" used={bytes} max={quota.bytesMax} short={sizeText} />
-        <Bar title="Threads" used={threads} max={quota.threadsMax} />
-        <Bar title="Items" used={items} max={quota.itemsMax} />
-      </ul>
-      <dl className="facts">
-        <Rate title="Requests a second, on each server" rate={quota.requestsPerSecond} />
-        <Rate title="of each key and token" rate={quota.requestsPerSecondPerToken} />
-        <Fact title="Measured">
-          <Time at={measuredAt} />
-        </Fact>
-      </dl>
-      <p className="note">
-        Bytes count before compression and sharing. <code>threadkeep quotas set</code> changes the
-        quota.
-      </p>
-    </>
-  );
-}
-
-interface BarGiven {
-  title: string;
-  used: number;
-  /** Absent: without end. */
-  max: number | undefined;
-  /** A shorter text of a number, beside the exact one. */
-  short?: (count: number) => string;
-}
-
-function Bar({ title, used, max, short }: BarGiven) {
-  const id = useId();
-  const text = (count: number) =>
-    short === undefined ? exact(count) : `${short(count)} (${exact(count)})`;
-  return (
-    <li>
-      <strong id={id}>{title}</strong>{" "}
-      <span>
-        {text(used)}
-        {max === undefined ? ", no limit" : ` of ${text(max)}, ${percent(used, max)}`}
-      </span>
-      {max === undefined ? null : (
-        <meter
-          aria-labelledby={id}
-          min={0}
-          max={Math.max(1, max)}
-          low={max * HIGH}
-          high={max * HIGH}
-          optimum={0}
-          value={Math.min(used, Math.max(1, max))}
-        />
-      )}
-    </li>
-  );
-}
-
-function Rate({ title, rate }: { title: string; rate: number | undefined }) {
-  return <Fact title={title}>{rate === undefined ? "as the server is set up" : exact(rate)}</Fact>;
-}
-
 function Limits() {
   const { data, error, refetch } = useLimits();
   const [part, setPart] = useState("");
@@ -191,13 +130,4 @@ function Limits() {
       </dl>
     </>
   );
-}
-
-function exact(count: number): string {
-  return count.toLocaleString("en");
-}
-
-function percent(used: number, max: number): string {
-  if (max === 0) return "100%";
-  return `${Math.round((used / max) * 1_000) / 10}%`;
 }

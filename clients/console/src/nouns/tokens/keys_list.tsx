@@ -1,4 +1,4 @@
-/** The keys of the tenant in the order in which they were made, revoked ones too. */
+/** Keys of a tenant or of operators in the order in which they were made, revoked ones too. */
 
 import { useState } from "react";
 import type { Key } from "threadkeep";
@@ -9,13 +9,14 @@ import { Marked } from "../../parts/marked.js";
 import { Rows, useLoadMore } from "../../parts/rows.js";
 import { Empty, Failure, Loading } from "../../parts/states.js";
 import { Time } from "../../parts/units.js";
+import { type KeyOwner, operationsOn } from "./key_calls.js";
 import { useKeys } from "./queries.js";
 import { RevokeKey } from "./revoke_dialogs.js";
 
 const ROW_PX = 84;
 
-export function KeysList() {
-  const query = useKeys();
+export function KeysList({ owner = "own" }: { owner?: KeyOwner }) {
+  const query = useKeys(owner);
   const { data, error, refetch, isFetchingNextPage } = query;
   const loadMore = useLoadMore(query);
   const [revoking, setRevoking] = useState<Key>();
@@ -25,7 +26,13 @@ export function KeysList() {
   if (keys.length === 0) {
     return (
       <Empty title="The tenant has no keys">
-        <code>threadkeep keys create --tenant NAME</code> makes the first one.
+        {owner === "own" ? (
+          <>
+            <code>threadkeep keys create --tenant NAME</code> makes the first one.
+          </>
+        ) : (
+          "Without one nobody reads or writes what it has stored."
+        )}
       </Empty>
     );
   }
@@ -37,16 +44,18 @@ export function KeysList() {
         rows={keys}
         keyOf={({ keyId }) => keyId}
         heightPx={ROW_PX}
-        render={(one) => <KeyRow shown={one} onRevoke={() => setRevoking(one)} />}
+        render={(one) => <KeyRow shown={one} owner={owner} onRevoke={() => setRevoking(one)} />}
         onEnd={loadMore}
       />
       {isFetchingNextPage ? <Loading what="Loading more" /> : null}
-      {revoking ? <RevokeKey revoked={revoking} close={() => setRevoking(undefined)} /> : null}
+      {revoking ? (
+        <RevokeKey revoked={revoking} owner={owner} close={() => setRevoking(undefined)} />
+      ) : null}
     </>
   );
 }
 
-function KeyRow({ shown, onRevoke }: { shown: Key; onRevoke: () => void }) {
+function KeyRow({ shown, owner, onRevoke }: { shown: Key; owner: KeyOwner; onRevoke: () => void }) {
   const { identity } = useApi();
   const { keyId, name, prefix, subject, readOnly, createdAt, revokedAt, expiresAt } = shown;
   const isOver = expiresAt !== undefined && expiresAt.getTime() <= Date.now();
@@ -71,7 +80,11 @@ function KeyRow({ shown, onRevoke }: { shown: Key; onRevoke: () => void }) {
         </span>
         <span>
           {subject === undefined ? (
-            "the whole tenant"
+            owner === "operators" ? (
+              "all tenants"
+            ) : (
+              "the whole tenant"
+            )
           ) : (
             <>
               subject <Marked text={subject} />
@@ -88,7 +101,11 @@ function KeyRow({ shown, onRevoke }: { shown: Key; onRevoke: () => void }) {
         )}
         <span>{shown.lastUsedOn === undefined ? "not used" : `last used ${shown.lastUsedOn}`}</span>
         {revokedAt === undefined ? (
-          <ActionButton label="Revoke" needs={[{ operation: "revoke_key" }]} onClick={onRevoke} />
+          <ActionButton
+            label="Revoke"
+            needs={[{ operation: operationsOn(owner).revoke }]}
+            onClick={onRevoke}
+          />
         ) : (
           <span>
             revoked <Time at={revokedAt} />

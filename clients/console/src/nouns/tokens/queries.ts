@@ -1,16 +1,17 @@
-/** The keys of the tenant, the tokens that are still valid (never their texts), and the subjects. */
+/** Keys, the tokens that are still valid (never their texts), and the subjects. */
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useApi } from "../../api/context.js";
 import { countedInterval, listInterval } from "../../app/live.js";
+import { type KeyOwner, useKeyCalls } from "./key_calls.js";
 
 const PAGE = 100;
 
-export function useKeys() {
-  const { client } = useApi();
+export function useKeys(owner: KeyOwner) {
+  const { list } = useKeyCalls(owner);
   return useInfiniteQuery({
-    queryKey: ["keys"],
-    queryFn: ({ pageParam: cursor, signal }) => client.keys.list({ limit: PAGE, cursor, signal }),
+    queryKey: ["keys", owner],
+    queryFn: ({ pageParam: cursor, signal }) => list({ limit: PAGE, cursor, signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor,
     refetchInterval: listInterval,

@@ -5,17 +5,25 @@ import { useApi } from "../../api/context.js";
 import { ActionForm } from "../../parts/action_form.js";
 import { Marked } from "../../parts/marked.js";
 import { showToast } from "../../parts/toasts.js";
+import { type KeyOwner, operationsOn, useKeyCalls } from "./key_calls.js";
 
-export function RevokeKey({ revoked, close }: { revoked: Key; close: () => void }) {
-  const { client, identity } = useApi();
+interface RevokeKeyGiven {
+  revoked: Key;
+  owner: KeyOwner;
+  close: () => void;
+}
+
+export function RevokeKey({ revoked, owner, close }: RevokeKeyGiven) {
+  const { identity } = useApi();
+  const { revoke } = useKeyCalls(owner);
   const { keyId, name = keyId } = revoked;
   return (
     <ActionForm
       title="Revoke the key"
       submit="Revoke"
-      needs={[{ operation: "revoke_key" }]}
+      needs={[{ operation: operationsOn(owner).revoke }]}
       isDangerous
-      run={() => client.keys.revoke(keyId)}
+      run={() => revoke(keyId)}
       onDone={() => {
         close();
         showToast({
@@ -32,7 +40,9 @@ export function RevokeKey({ revoked, close }: { revoked: Key; close: () => void 
         <Marked text={name} />, <code>{keyId}</code>
       </p>
       <p className="callout">
-        All programs with this key are refused at once. All tokens that were made with it end, too.
+        {owner === "operators"
+          ? "All programs with this key are refused at once. The keys that it made stay."
+          : "All programs with this key are refused at once. All tokens that were made with it end, too."}{" "}
         It cannot be undone.
       </p>
       {keyId === identity.credential ? (

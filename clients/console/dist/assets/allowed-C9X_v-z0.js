@@ -1,1 +1,0 @@
-import{g as e,mn as t,zt as n}from"./index-RSXH4CXu.js";var r=t();function i({needs:t,children:i}){let a=e(t);return a===void 0?i:(0,r.jsxs)(n,{title:`This key or token may not see it`,children:[`It needs `,(0,r.jsx)(`code`,{children:a}),`.`]})}export{i as t};
