@@ -30,7 +30,7 @@ macro_rules! migrations {
             "0021_revocation_chains", "0022_rights", "0023_background_tasks", "0024_removals", "0025_checksums", "0026_index_choice",
             "0027_owner_macs", "0028_thread_details", "0029_run_states", "0030_leased_threads",
             "0031_aliases", "0032_thread_titles", "0033_states_by_time", "0034_thread_ttl", "0035_thread_values",
-            "0036_key_names", "0037_deletion_times", "0038_key_expiry", "0039_thread_graphs"
+            "0036_key_names", "0037_deletion_times", "0038_key_expiry", "0039_thread_graphs", "0040_pending_entries"
         )
     };
     ($engine:literal; $($file:literal),*) => {

@@ -1,0 +1,1 @@
+-- For PostgreSQL only: entries of an index that wait.
