@@ -136,8 +136,8 @@ impl App {
         metrics: Option<PrometheusHandle>,
         outside: impl Into<Outside>,
     ) -> Result<Self> {
-        let Outside { issuers, embedder, browsers, facts, agentrail_other_user, agent_server } =
-            outside.into();
+        let outside: Outside = outside.into();
+        let (issuers, embedder, journal) = (outside.issuers, outside.embedder, outside.journal);
         let Settings { memory, retention_interval, rates, keyless, .. } = settings;
         // Each service takes it as the storage of its noun.
         let of_noun = || Arc::<dyn Storage>::clone(&storage);
@@ -190,18 +190,18 @@ impl App {
         Ok(Self {
             checkpoints: checkpoints(&storage, &commits, &clock, &quotas),
             threads,
-            erasures: Erasures::new(of_noun(), time()),
+            erasures: Erasures::new(of_noun(), time()).journaled(journal.clone()),
             subjects: Subjects::new(of_noun(), time()),
             audit: Audit::new(of_noun()),
             files: Files::new(of_noun(), Arc::clone(&items), MEMORY_BYTES),
             raw_files: RawFiles::new(of_noun(), Arc::clone(&items), time()),
             uploads: Uploads::new(of_noun(), Arc::clone(&quotas), time()),
             drive: DriveFiles::new(of_noun(), Arc::clone(&items), time()),
-            browsers,
-            facts,
+            browsers: outside.browsers,
+            facts: outside.facts,
             started_at: clock.now(),
-            agentrail_other_user,
-            agent_server,
+            agentrail_other_user: outside.agentrail_other_user,
+            agent_server: outside.agent_server,
             state_update_turns: Turns::default(),
             items,
             sessions: sessions(&storage, &session_commits, &clock, &quotas),
@@ -215,7 +215,7 @@ impl App {
             policies: Policies::new(of_noun(), time(), wake),
             tokens: Tokens::new(credentials, acts, Arc::clone(&authenticator), time()),
             key_uses,
-            keys: Keys::new(of_noun(), Arc::clone(&authenticator), time()),
+            keys: Keys::new(of_noun(), Arc::clone(&authenticator), time(), journal),
             storage,
             writes,
             authenticator,

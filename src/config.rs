@@ -3,6 +3,7 @@
 
 mod administration;
 mod agent_server;
+mod backup;
 mod browsers;
 mod doctor;
 mod embeddings;
@@ -21,6 +22,7 @@ pub use self::administration::{
     Audit, Console, Erase, Keys, MintToken, Quotas, SetQuota, SqlRoles, Tenants, Token,
 };
 pub use self::agent_server::{AgentServer, ChannelRule};
+pub use self::backup::{Backup, PostgresPrograms, Restore};
 pub use self::browsers::Browsers;
 pub use self::doctor::{Doctor, ReportFormat};
 pub use self::embeddings::EmbeddingsEndpoint;
@@ -82,6 +84,16 @@ pub enum Command {
     /// It can be interrupted and repeated: what is here as there stays. Runs beside a server. Another store is only read; all that
     /// comes from it is read back and compared. Exit code 0: all is here; 1: something failed and is named.
     Import(Import),
+    /// Write a backup of the whole database: all tenants, keys, quotas and settings. Prints its manifest as JSON.
+    ///
+    /// Runs beside servers. An embedded database is copied while it is written; of PostgreSQL, `pg_dump` makes an archive. Content in an
+    /// object store is not copied: it stays there for `--object-store-keep-seconds` after the database has let go of it.
+    Backup(Backup),
+    /// Make a database from a backup, before any server uses it. Prints what was renewed and done again, as JSON.
+    ///
+    /// Leases, tokens and signed addresses end, threads get new generations, and followers begin anew. Then the journal is read:
+    /// what was revoked, erased or destroyed since the backup is so again.
+    Restore(Restore),
     /// Make a master key, change it, and destroy the key of a tenant.
     #[command(subcommand)]
     MasterKey(MasterKey),
@@ -263,6 +275,10 @@ pub struct Database {
     #[arg(long, env = "THREADKEEP_CONNECTIONS", default_value_t = 8,
           value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=1_000))]
     pub connections: usize,
+    /// Where revocations of keys, erasures and destroyed keys of tenants are written besides the database, so that a restored backup does not
+    /// bring back what they ended: `s3://BUCKET/PREFIX` or a folder. Give it to all servers and commands.
+    #[arg(long, env = "THREADKEEP_JOURNAL_URL")]
+    pub journal_url: Option<String>,
     #[command(flatten)]
     pub encryption: Encryption,
 }

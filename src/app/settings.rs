@@ -8,6 +8,7 @@ use crate::auth::issuers::Issuers;
 use crate::domain::agentrail::OtherUser;
 use crate::domain::checkpoints::channel_rule::ChannelRule;
 use crate::domain::store::embedding::Embedder;
+use crate::domain::tenants::journal::Journal;
 use crate::domain::tenants::rates::Rates;
 use crate::domain::threads::graphs::DefaultGraph;
 
@@ -45,6 +46,8 @@ pub struct Outside {
     pub facts: Facts,
     pub agentrail_other_user: OtherUser,
     pub agent_server: AgentServer,
+    /// Keeps revocations and erasures beside the backups.
+    pub journal: Journal,
 }
 
 /// What the routes of the LangGraph Agent Server show; see the settings of these names.

@@ -11,6 +11,7 @@ use crate::domain::clock::{Clock, Micros, random_hex};
 use crate::domain::limits::LIMITS;
 use crate::domain::pages::{cut, page_rows};
 use crate::domain::tenants::audit::{Act, ActKind};
+use crate::domain::tenants::journal::{Journal, JournalEntry};
 use crate::domain::tenants::operators::OPERATORS;
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::key::{
@@ -37,6 +38,7 @@ pub struct Keys {
     storage: Arc<dyn KeyStorage>,
     authenticator: Arc<Authenticator>,
     clock: Arc<Clock>,
+    journal: Journal,
 }
 
 impl Keys {
@@ -44,8 +46,9 @@ impl Keys {
         storage: Arc<dyn KeyStorage>,
         authenticator: Arc<Authenticator>,
         clock: Arc<Clock>,
+        journal: Journal,
     ) -> Self {
-        Self { storage, authenticator, clock }
+        Self { storage, authenticator, clock, journal }
     }
 
     /// # Errors
@@ -78,9 +81,11 @@ impl Keys {
     /// # Errors
     /// As [`revoke`].
     pub async fn revoke(&self, identity: &Identity, request: &RevokeKey) -> Result<()> {
-        revoke(self.storage.as_ref(), identity, request, self.clock.now()).await?;
+        let (storage, now) = (self.storage.as_ref(), self.clock.now());
+        let revoked = revoke(storage, &self.journal, identity, request, now).await;
+        // Also where only the journal could not be written.
         self.authenticator.refresh_or_poll().await;
-        Ok(())
+        revoked
     }
 }
 
@@ -136,12 +141,13 @@ pub(super) fn stored(
 }
 
 /// Revokes a key, and with it all tokens that were made with it: one transaction, with the act that it is. Can be repeated, for who lost
-/// the answer.
+/// the answer, or where the journal could not be written.
 ///
 /// # Errors
-/// As [`check_revoke`]; `NotFound` for a key that the tenant never had; a storage that cannot be written.
+/// As [`check_revoke`]; `NotFound` for a key that the tenant never had; a storage or journal that cannot be written.
 pub async fn revoke(
     storage: &dyn KeyStorage,
+    journal: &Journal,
     identity: &Identity,
     request: &RevokeKey,
     now: Micros,
@@ -149,12 +155,12 @@ pub async fn revoke(
     let Identity { caller, pass } = identity;
     check_revoke(caller, pass, request)?;
     let act = Act::of(caller, ActKind::KeyRevoked, &request.key_id, now);
-    if storage.revoke_key(&caller.tenant, &request.key_id, &act).await? {
-        return Ok(());
+    if !storage.revoke_key(&caller.tenant, &request.key_id, &act).await? {
+        let known = storage.list_keys(&caller.tenant, &KeyQuery::ALL).await?;
+        if !known.iter().any(|it| it.key_id == request.key_id) {
+            return Err(Error::NotFound("a key of this tenant with this id was"));
+        }
     }
-    let known = storage.list_keys(&caller.tenant, &KeyQuery::ALL).await?;
-    if known.iter().any(|it| it.key_id == request.key_id) {
-        return Ok(());
-    }
-    Err(Error::NotFound("a key of this tenant with this id was"))
+    let (tenant, key_id) = (caller.tenant.clone(), request.key_id.clone());
+    journal.write(JournalEntry::KeyRevoked { tenant, key_id }, now).await
 }

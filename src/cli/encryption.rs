@@ -7,11 +7,13 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::opening::open_existing_as;
+use super::opening::{journal, open_existing_as};
 use super::{io, print};
 use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
+use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::journal::JournalEntry;
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::signing::{Unsigned, UnsignedOwners};
 use crate::domain::{Error, Result};
@@ -153,8 +155,15 @@ async fn destroy(tenant: &str, yes: bool, database: &Database) -> Result<()> {
         );
         return Err(Error::invalid("yes", detail));
     }
+    let journal = journal(database)?;
     let storage = open_existing_as(database, |config| config).await?;
-    let destroyed = storage.destroy_tenant_key(tenant).await;
+    let destroyed = async {
+        // First: what is destroyed cannot be destroyed again where the journal could not be written.
+        let entry = JournalEntry::TenantKeyDestroyed { tenant: tenant.to_owned() };
+        journal.write(entry, Clock::System.now()).await?;
+        storage.destroy_tenant_key(tenant).await
+    };
+    let destroyed = destroyed.await;
     storage.close().await;
     if destroyed? {
         return print(&format!("the key of tenant {tenant} is destroyed\n"));

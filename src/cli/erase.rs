@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::opening::open_existing;
+use super::opening::{journal, open_existing};
 use super::{print, tenants};
 use crate::config::Erase;
 use crate::domain::Result;
@@ -17,8 +17,10 @@ use crate::domain::tenants::erasure::Erasures;
 /// Prints the receipt as JSON.
 pub(super) async fn run(command: Erase) -> Result<()> {
     check_tenant(&command.tenant)?;
+    let journal = journal(&command.database)?;
     let storage = open_existing(&command.database, None).await?;
     let erasures = Erasures::new(Arc::<dyn Storage>::clone(&storage), Arc::new(Clock::System));
+    let erasures = erasures.journaled(journal);
     let mut caller = Caller::of_tenant(&command.tenant);
     COMMAND_LINE.clone_into(&mut caller.credential);
     let receipt = async {

@@ -6,11 +6,12 @@ use crate::config::Keys;
 use crate::domain::Result;
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::journal::Journal;
 use crate::domain::tenants::operators::Whose;
 use crate::domain::time::{date, rfc3339};
 use crate::domain::tokens::key::{CreateKey, Key, KeyQuery, RevokeKey};
 
-use super::opening::{open_existing, open_or_make};
+use super::opening::{journal, open_existing, open_or_make};
 use super::{print, tenants};
 
 pub(super) async fn run(command: Keys) -> Result<()> {
@@ -18,16 +19,21 @@ pub(super) async fn run(command: Keys) -> Result<()> {
     | Keys::List { database, whose }
     | Keys::Revoke { database, whose, .. }) = &command;
     let whose = Whose::of(whose.tenant.clone(), whose.operator)?;
+    let journal = journal(database)?;
     let storage = match &command {
         Keys::Create { .. } => open_or_make(database, None).await?,
         _ => open_existing(database, None).await?,
     };
-    let done = carry_out(storage.as_ref(), &whose, &command).await;
+    let done = carry_out((storage.as_ref(), &journal), &whose, &command).await;
     storage.close().await;
     print(&done?)
 }
 
-async fn carry_out(storage: &dyn Storage, whose: &Whose, command: &Keys) -> Result<String> {
+async fn carry_out(
+    (storage, journal): (&dyn Storage, &Journal),
+    whose: &Whose,
+    command: &Keys,
+) -> Result<String> {
     let tenant = whose.name();
     match command {
         Keys::Create { subject, name, read_only, ttl_seconds, .. } => {
@@ -46,7 +52,7 @@ async fn carry_out(storage: &dyn Storage, whose: &Whose, command: &Keys) -> Resu
         }
         Keys::Revoke { key_id, .. } => {
             require(storage, whose).await?;
-            revoke(storage, tenant, key_id).await
+            revoke(storage, journal, tenant, key_id).await
         }
     }
 }
@@ -104,10 +110,15 @@ async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
     Ok(keys.iter().map(line).collect())
 }
 
-async fn revoke(storage: &dyn Storage, tenant: &str, key_id: &str) -> Result<String> {
+async fn revoke(
+    storage: &dyn Storage,
+    journal: &Journal,
+    tenant: &str,
+    key_id: &str,
+) -> Result<String> {
     let request = RevokeKey { key_id: key_id.to_owned(), own: false };
     let operator = Identity::operator(tenant);
-    keys::revoke(storage, &operator, &request, Clock::System.now()).await?;
+    keys::revoke(storage, journal, &operator, &request, Clock::System.now()).await?;
     Ok(format!("revoked {key_id}\n"))
 }
 

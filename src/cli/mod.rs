@@ -1,6 +1,7 @@
 //! Runs the commands, one file each. Turns settings into calls; decides nothing about requests or data.
 
 mod audit;
+mod backup;
 mod bootstrap;
 mod console;
 mod descriptors;
@@ -16,6 +17,7 @@ mod listening;
 mod logging;
 mod opening;
 mod quotas;
+mod restore;
 mod serve;
 mod settings;
 pub mod sources;
@@ -68,6 +70,8 @@ pub fn run(Loaded { config, settings }: Loaded) -> Result<ExitCode> {
             Command::Console(command) => console::run(command).await?,
             Command::SqlRole(command) => sql_role::run(command).await?,
             Command::Erase(command) => erase::run(command).await?,
+            Command::Backup(command) => backup::run(command).await?,
+            Command::Restore(command) => restore::run(command).await?,
             Command::MasterKey(command) => encryption::run(command).await?,
             Command::Encrypt(command) => encryption::encrypt(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),

@@ -16,7 +16,9 @@ use super::{encryption, io};
 use crate::config::Database;
 use crate::domain::error::Obstacle;
 use crate::domain::storage::Storage;
+use crate::domain::tenants::journal::{Journal, JournalStorage};
 use crate::domain::{Error, Result};
+use crate::storage::backups::journal::PlacedJournal;
 use crate::storage::objects::Objects;
 use crate::storage::sqlite::sibling;
 use crate::storage::{self, Encryption, ReadTimes, StorageConfig};
@@ -37,7 +39,14 @@ pub(super) async fn open_existing_as(
 ) -> Result<Arc<dyn Storage>> {
     require_file(database)?;
     let config = StorageConfig { create: false, ..storage_config(database, false, true)? };
-    storage::open(&change(config)).await
+    let storage = storage::open(&change(config)).await?;
+    match storage.check_restored().await {
+        Ok(()) => Ok(storage),
+        Err(error) => {
+            storage.close().await;
+            Err(error)
+        }
+    }
 }
 
 /// Opens a database that is there and has the schema of this version, or makes one where there is none.
@@ -86,6 +95,19 @@ pub(super) async fn open_for_dry_run(
             Err(error)
         }
     }
+}
+
+/// The journal that these settings name.
+pub(super) fn journal(database: &Database) -> Result<Journal> {
+    let placed = placed_journal(database)?;
+    Ok(Journal::new(placed.map(|it| Arc::new(it) as Arc<dyn JournalStorage>)))
+}
+
+/// The same, to be read.
+pub(super) fn placed_journal(database: &Database) -> Result<Option<PlacedJournal>> {
+    // What is empty counts as not set, as with the other variables.
+    let url = database.journal_url.as_deref().filter(|it| !it.is_empty());
+    url.map(PlacedJournal::open).transpose()
 }
 
 /// An embedded database that is not there, in the words of a command that makes none.

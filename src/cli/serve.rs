@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::descriptors::connections_max;
-use super::opening::storage_config;
+use super::opening::{journal, storage_config};
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
 use super::{bootstrap, encryption, io, listening, print, sources, waiting};
 use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Facts, Outside, Settings};
@@ -78,7 +78,11 @@ async fn open(serve: &Serve, first_key: Option<&Secret>) -> Result<Arc<dyn Stora
     if config.encryption.masters().is_some() {
         tracing::info!("content is encrypted");
     }
-    if let Err(error) = bootstrap::make(storage.as_ref(), first_key).await {
+    let begun = match storage.check_restored().await {
+        Ok(()) => bootstrap::make(storage.as_ref(), first_key).await,
+        unfinished => unfinished,
+    };
+    if let Err(error) = begun {
         storage.close().await;
         return Err(error);
     }
@@ -205,6 +209,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
             config::OtherUser::Forbidden => OtherUser::Forbidden,
         },
         agent_server: agent_server(&serve.agent_server)?,
+        journal: journal(&serve.database)?,
     };
     let app = App::start(storage, clock, local, settings, shown, outside).await?;
     if app.authenticator.is_unprotected() {

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde::Serialize;
 
 use super::clock::Micros;
 use super::doctor::{Examine, Progress, Report};
@@ -22,6 +23,14 @@ pub struct PoolUse {
     pub max: usize,
     /// Calls that wait for a connection.
     pub waiting: usize,
+}
+
+/// What was renewed in a restored database.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Renewed {
+    /// Threads with a new generation.
+    pub threads: u64,
+    pub leases_ended: u64,
 }
 
 #[async_trait]
@@ -57,6 +66,11 @@ pub trait Engine: BackgroundTaskStorage {
 
     /// Reads all content that was moved against its names. Answers what is wrong, a sentence each.
     async fn check_moved_content(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+
+    /// Looks whether all content that was moved is there, without reading it. Answers what is wrong, a sentence each.
+    async fn find_missing_content(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
 
@@ -100,6 +114,17 @@ pub trait Engine: BackgroundTaskStorage {
     /// How many connections of other servers there are, where the engine has no lock that keeps them away.
     async fn count_other_servers(&self) -> Result<u64> {
         Ok(0)
+    }
+
+    /// Renews a tenant of a restored database, so that nobody holds anything of it: new generations, greater fences, no leases, no positions
+    /// of followers.
+    async fn renew(&self, _tenant: &str) -> Result<Renewed> {
+        Ok(Renewed::default())
+    }
+
+    /// Refuses a database that a restore has not finished.
+    async fn check_restored(&self) -> Result<()> {
+        Ok(())
     }
 
     async fn close(&self);

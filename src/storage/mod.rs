@@ -1,6 +1,7 @@
 //! Opens the storage engine. Only this room knows SQL, Redis and object storage. It has one folder per noun, with the statements of each
 //! engine in it, and one per engine for connections and transactions.
 
+pub mod backups;
 pub mod checkpoints;
 pub mod content;
 pub mod db;

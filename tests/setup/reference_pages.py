@@ -39,7 +39,7 @@ GROUPS = {
         "trusted-proxies", "head-seconds-max", "tls-cert", "tls-key",
     ],
     "The file": ["config"],
-    "Database": ["database-url", "data-dir", "no-create", "connections", "no-migrate", "wait-for-database", "allow-unsafe"],
+    "Database": ["database-url", "data-dir", "no-create", "connections", "journal-url", "no-migrate", "wait-for-database", "allow-unsafe"],
     "Encryption": ["master-key-file", "previous-master-key-file"],
     "Object store and Redis": ["object-store", "redis"],
     "Embeddings": ["embeddings"],

@@ -8,6 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::audit::{Act, ActKind, AuditStorage};
+use super::journal::{Journal, JournalEntry};
 use super::subjects::{Subject, SubjectQuery};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
@@ -109,6 +110,7 @@ pub trait ErasureStorage: AuditStorage {
 pub struct Erasures {
     storage: Arc<dyn ErasureStorage>,
     clock: Arc<Clock>,
+    journal: Journal,
 }
 
 /// One erasure in progress.
@@ -122,13 +124,19 @@ pub struct Erasure<'a> {
 
 impl Erasures {
     pub fn new(storage: Arc<dyn ErasureStorage>, clock: Arc<Clock>) -> Self {
-        Self { storage, clock }
+        Self { storage, clock, journal: Journal::default() }
+    }
+
+    /// Also writes every erasure into the journal.
+    #[must_use]
+    pub fn journaled(self, journal: Journal) -> Self {
+        Self { journal, ..self }
     }
 
     /// Erases a subject. `forget` is told of every thread that became absent.
     ///
     /// # Errors
-    /// `NotGranted` but for the whole tenant; `Invalid` subjects. After any other error what was removed stays
+    /// `NotGranted` but for the whole tenant; `Invalid` subjects; a journal that cannot be written. After any other error what was removed stays
     /// removed, and the same call removes the rest.
     pub async fn erase(
         &self,
@@ -137,6 +145,7 @@ impl Erasures {
         forget: impl Fn(&str) + Send,
     ) -> Result<Receipt> {
         let mut erasure = Erasure::begin(self.storage.as_ref(), caller, subject)?;
+        self.journal(caller, subject).await?;
         let mut receipt = Receipt::default();
         let done = loop {
             match erasure.next().await {
@@ -150,7 +159,16 @@ impl Erasures {
         };
         // Also of an erasure that broke off, because what is gone is gone.
         let recorded = self.storage.record_act(&self.act(caller, &receipt)).await;
-        done.and_then(|receipt| recorded.map(|()| receipt))
+        let receipt = done?;
+        recorded?;
+        self.journal(caller, subject).await?;
+        Ok(receipt)
+    }
+
+    async fn journal(&self, caller: &Caller, subject: &str) -> Result<()> {
+        let (tenant, subject) = (caller.tenant.clone(), subject.to_owned());
+        let entry = JournalEntry::SubjectErased { tenant, subject };
+        self.journal.write(entry, self.clock.now()).await
     }
 
     /// Counts, and nothing that the subject could be known by.

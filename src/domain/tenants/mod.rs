@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod erasure;
+pub mod journal;
 pub mod operators;
 pub mod quotas;
 pub mod rates;

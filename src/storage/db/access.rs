@@ -57,6 +57,8 @@ pub struct Dialect {
     pub from_each: &'static str,
     /// Whether a join may look each row up by itself.
     pub has_lateral: bool,
+    /// `{random}`: 32 random hexadecimal digits, others for each row.
+    pub random: &'static str,
     /// `{now}`: the database's clock, in microseconds.
     pub now: &'static str,
     /// Whether filters are asked of an index.
@@ -102,6 +104,7 @@ impl Dialect {
             ("{lock}", self.lock),
             ("{from_each}", self.from_each),
             ("{now}", self.now),
+            ("{random}", self.random),
             ("{thread_projection}", self.thread_projection),
             ("{sends_from}", self.sends_from),
             ("{row_namespace}", self.row_namespace),

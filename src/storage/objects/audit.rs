@@ -51,6 +51,22 @@ impl Objects {
     }
 }
 
+/// Asks for the size of every pack that the database names. Answers what is wrong, a sentence each.
+///
+/// # Errors
+/// `Unavailable` of the store and the database.
+pub async fn missing(objects: Option<&Objects>, storage: &dyn PackStorage) -> Result<Vec<String>> {
+    let packs = storage.list_packs(None).await?;
+    let Some(objects) = objects else {
+        return Ok(if packs.is_empty() { Vec::new() } else { vec![NO_STORE.into()] });
+    };
+    let mut findings = Vec::new();
+    for pack in &packs {
+        findings.extend(wrong_size(objects, pack).await?);
+    }
+    Ok(findings)
+}
+
 /// Reads every pack: sizes, counts of what is alive, and every chunk against its name. Answers what is wrong, a sentence each.
 ///
 /// # Errors
@@ -98,16 +114,8 @@ async fn unreadable(
     pack: &StoredPack,
     places: Vec<(PackLocation, Name)>,
 ) -> Result<Option<String>> {
-    match objects.size(&pack.id).await? {
-        None => return Ok(Some(about(&pack.id, "its object is missing"))),
-        Some(size) if i64::try_from(size).ok() != Some(pack.size_bytes) => {
-            let wanted = pack.size_bytes;
-            return Ok(Some(about(
-                &pack.id,
-                &format!("its object has {size} bytes, not {wanted}"),
-            )));
-        }
-        Some(_) => {}
+    if let Some(wrong) = wrong_size(objects, pack).await? {
+        return Ok(Some(wrong));
     }
     let secret = match storage.tenant_secret(&pack.scope.tenant).await {
         // Nobody can read it, which is no damage.
@@ -121,4 +129,13 @@ async fn unreadable(
         }
     }
     Ok(None)
+}
+
+async fn wrong_size(objects: &Objects, pack: &StoredPack) -> Result<Option<String>> {
+    let wanted = pack.size_bytes;
+    Ok(match objects.size(&pack.id).await? {
+        None => Some(about(&pack.id, "its object is missing")),
+        Some(size) if i64::try_from(size).ok() == Some(wanted) => None,
+        Some(size) => Some(about(&pack.id, &format!("its object has {size} bytes, not {wanted}"))),
+    })
 }

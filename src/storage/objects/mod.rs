@@ -13,6 +13,8 @@ pub mod reading;
 pub mod sqlite;
 mod store;
 
+pub(in crate::storage) use self::store::by_url as store_by_url;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -112,7 +114,7 @@ impl Objects {
     /// # Errors
     /// `Invalid`, with advice.
     pub async fn open(url: &str, packing: Packing, allow_unsafe: bool) -> Result<Self> {
-        let (store, prefix) = store::by_url(url, allow_unsafe)?;
+        let (store, prefix) = store::by_url(store::SETTING, url, allow_unsafe)?;
         let objects = Self::new(store, prefix, packing);
         objects.try_out().await?;
         Ok(objects)

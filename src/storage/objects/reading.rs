@@ -33,7 +33,7 @@ impl Bucket {
     /// # Errors
     /// 422 for a URL that is none, and for missing credentials.
     pub fn open(url: &str) -> Result<Self> {
-        let (store, prefix) = store::by_url(url, false)?;
+        let (store, prefix) = store::by_url(store::SETTING, url, false)?;
         Ok(Self { store, prefix })
     }
 

@@ -17,7 +17,7 @@ use super::Objects;
 use super::pack_location::PackId;
 use crate::domain::{Error, Result};
 
-const SETTING: &str = "object-store-url";
+pub(super) const SETTING: &str = "object-store-url";
 /// One read, the wait for its turn included; less than a request's budget.
 const READ_WITHIN: Duration = Duration::from_secs(10);
 /// One upload of a pack, or a deletion.
@@ -27,39 +27,45 @@ const TRY_WITHIN: Duration = Duration::from_secs(15);
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// The store of a URL, and the prefix of its keys.
-pub(super) fn by_url(url: &str, allow_unsafe: bool) -> Result<(Arc<dyn ObjectStore>, Path)> {
-    let refuse = |advice: &str| Err(Error::invalid(SETTING, advice));
+///
+/// # Errors
+/// `Invalid`, which names the setting, with advice.
+pub(in crate::storage) fn by_url(
+    setting: &'static str,
+    url: &str,
+    allow_unsafe: bool,
+) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    let refuse = |advice: String| Err(Error::invalid(setting, advice));
     if url.contains(['?', '#', '@']) {
-        return refuse(
-            "--object-store-url takes no query, fragment or user: credentials and options come from the AWS_… variables \
-             of the environment",
-        );
+        return refuse(format!(
+            "--{setting} takes no query, fragment or user: credentials and options come from the AWS_… variables of the environment"
+        ));
     }
     match url.split_once("://") {
         Some(("s3", place)) => {
             let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
             if bucket.is_empty() {
-                return refuse("--object-store-url names no bucket: s3://BUCKET/PREFIX");
+                return refuse(format!("--{setting} names no bucket: s3://BUCKET/PREFIX"));
             }
-            Ok((Arc::new(s3(bucket)?), prefix_of(prefix)?))
+            Ok((Arc::new(s3(setting, bucket)?), prefix_of(setting, prefix)?))
         }
         Some(("file", folder)) if folder.starts_with('/') => {
-            Ok((Arc::new(folder_store(folder)?), Path::default()))
+            Ok((Arc::new(folder_store(setting, folder)?), Path::default()))
         }
         Some(("memory", "")) if allow_unsafe => Ok((Arc::new(InMemory::new()), Path::default())),
         Some(("memory", "")) => refuse(
-            "an object store in memory loses its content with the process; pass --allow-unsafe for tests",
+            "an object store in memory loses its content with the process; pass --allow-unsafe for tests".into(),
         ),
-        _ => refuse("--object-store-url must be s3://BUCKET/PREFIX or file:///ABSOLUTE/FOLDER"),
+        _ => refuse(format!("--{setting} must be s3://BUCKET/PREFIX or file:///ABSOLUTE/FOLDER")),
     }
 }
 
-fn prefix_of(prefix: &str) -> Result<Path> {
-    let illegal = |error| Error::invalid(SETTING, format!("the prefix is not legal: {error}"));
+fn prefix_of(setting: &'static str, prefix: &str) -> Result<Path> {
+    let illegal = |error| Error::invalid(setting, format!("the prefix is not legal: {error}"));
     Path::parse(prefix).map_err(illegal)
 }
 
-fn s3(bucket: &str) -> Result<impl ObjectStore + use<>> {
+fn s3(setting: &'static str, bucket: &str) -> Result<impl ObjectStore + use<>> {
     // A second installation changes nothing; the first one is this one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = |key| AmazonS3ConfigKey::Client(key);
@@ -77,13 +83,13 @@ fn s3(bucket: &str) -> Result<impl ObjectStore + use<>> {
         .map_err(|error| {
             let advice = "set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and, for a store that is not \
                 Amazon's, AWS_ENDPOINT (with AWS_ALLOW_HTTP=true where it speaks plain HTTP)";
-            Error::invalid(SETTING, format!("the store cannot be used: {error}; {advice}"))
+            Error::invalid(setting, format!("the store cannot be used: {error}; {advice}"))
         })
 }
 
-fn folder_store(folder: &str) -> Result<LocalFileSystem> {
+fn folder_store(setting: &'static str, folder: &str) -> Result<LocalFileSystem> {
     let unfit = |error: &dyn std::fmt::Display| {
-        Error::invalid(SETTING, format!("the folder {folder} cannot be used: {error}"))
+        Error::invalid(setting, format!("the folder {folder} cannot be used: {error}"))
     };
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -220,7 +226,7 @@ mod tests {
             ("memory://", "--allow-unsafe"),
             ("file:///proc/nowhere", "cannot be used"),
         ] {
-            let Err(error) = by_url(url, false) else { panic!("{url} was taken") };
+            let Err(error) = by_url(SETTING, url, false) else { panic!("{url} was taken") };
             let Error::Invalid { field, .. } = &error else { panic!("{url}: {error}") };
             assert_eq!(field, SETTING);
             assert!(error.to_string().contains(says), "{url}: {error}");

@@ -41,6 +41,7 @@ pub(in crate::storage) const DIALECT: Dialect = Dialect {
     skip_locked: "for update skip locked",
     no_uuid: "thread_id !~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'",
     lock: "for update",
+    random: "replace(gen_random_uuid()::text, '-', '')",
     from_each: "from json_array_elements(cast($1 as json)) as j (value)",
     has_lateral: true,
     now: NOW,

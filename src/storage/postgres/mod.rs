@@ -26,12 +26,13 @@ use sqlx::Row;
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::{Engine, PoolUse};
+use crate::domain::engine::{Engine, PoolUse, Renewed};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::domain::tenants::audit::Act;
 use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole};
 use crate::domain::{Error, Result};
+use crate::storage::backups::renewal::{check_finished, renew};
 use crate::storage::checkpoints::postgres::lean::Lean;
 use crate::storage::checkpoints::postgres::{batch_sql, read_sql};
 use crate::storage::content::chunk_memory::ChunkMemory;
@@ -40,7 +41,7 @@ use crate::storage::content::wrapped::rotate;
 use crate::storage::files::contents;
 use crate::storage::maintenance::encrypting::encrypt;
 use crate::storage::objects::Objects;
-use crate::storage::objects::audit::{audit, check_start};
+use crate::storage::objects::audit::{audit, check_start, missing};
 use crate::storage::sessions::SessionMemory;
 use crate::storage::store::models::ModelMemory;
 use crate::storage::store::postgres::near::WideSearches;
@@ -277,6 +278,10 @@ impl Engine for PostgresStorage {
         }
     }
 
+    async fn find_missing_content(&self) -> Result<Vec<String>> {
+        missing(self.objects.as_deref(), self).await
+    }
+
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         audit(self.objects.as_deref(), self).await
     }
@@ -313,6 +318,14 @@ impl Engine for PostgresStorage {
 
     async fn count_other_servers(&self) -> Result<u64> {
         self.count_others().await
+    }
+
+    async fn renew(&self, tenant: &str) -> Result<Renewed> {
+        renew(self, tenant).await
+    }
+
+    async fn check_restored(&self) -> Result<()> {
+        check_finished(self).await
     }
 
     async fn close(&self) {

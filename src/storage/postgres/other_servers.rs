@@ -5,7 +5,7 @@ use super::access::begin_access;
 use crate::domain::Result;
 use crate::storage::{Encryption, StorageConfig};
 
-const OTHERS: &str = "
+pub(in crate::storage) const OTHERS: &str = "
 select count(*) from pg_stat_activity where application_name = 'threadkeep' and datname = current_database()";
 
 /// What connections are called in `pg_stat_activity`.

@@ -39,6 +39,7 @@ const DIALECT: Dialect = Dialect {
     no_uuid: "thread_id not glob '[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f]-[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]'",
     // There is one writer, so whoever writes holds every scope lock.
     lock: "",
+    random: "lower(hex(randomblob(16)))",
     from_each: "from jsonb_each($1) as j",
     has_lateral: false,
     now: "cast(unixepoch('subsec') * 1000000 as integer)",

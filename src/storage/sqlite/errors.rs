@@ -57,7 +57,7 @@ pub(in crate::storage) fn storage_error(error: &sqlx::Error) -> Error {
 
 /// As [`storage_error`], for the first thing that is done with a file: says what is wrong with it.
 #[allow(clippy::needless_pass_by_value)]
-pub(super) fn open_error(error: sqlx::Error, path: &Path) -> Error {
+pub(in crate::storage) fn open_error(error: sqlx::Error, path: &Path) -> Error {
     let obstacle = |kind, why: &str| {
         let detail = format!("the database {} cannot be used: {why}", path.display());
         Error::Obstacle { kind, detail }

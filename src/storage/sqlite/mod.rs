@@ -31,17 +31,18 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::{Engine, PoolUse};
+use crate::domain::engine::{Engine, PoolUse, Renewed};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::storage::ReadTimes;
+use crate::storage::backups::renewal::renew;
 use crate::storage::content::chunk_memory::ChunkMemory;
 use crate::storage::content::secret_memory::SecretMemory;
 use crate::storage::content::wrapped::rotate;
 use crate::storage::files::contents;
 use crate::storage::maintenance::encrypting::encrypt;
 use crate::storage::objects::Objects;
-use crate::storage::objects::audit::{audit, check_start};
+use crate::storage::objects::audit::{audit, check_start, missing};
 use crate::storage::sessions::SessionMemory;
 use crate::storage::store::models::ModelMemory;
 use crate::storage::tenants::tenant_keys::{destroy, given};
@@ -192,6 +193,10 @@ impl Engine for SqliteStorage {
         }
     }
 
+    async fn find_missing_content(&self) -> Result<Vec<String>> {
+        missing(self.objects.as_deref(), self).await
+    }
+
     async fn check_moved_content(&self) -> Result<Vec<String>> {
         audit(self.objects.as_deref(), self).await
     }
@@ -210,6 +215,10 @@ impl Engine for SqliteStorage {
 
     async fn encrypt_stored(&self) -> Result<u64> {
         encrypt(self, self, given(self.secrets.masters())?).await
+    }
+
+    async fn renew(&self, tenant: &str) -> Result<Renewed> {
+        renew(self, tenant).await
     }
 
     async fn close(&self) {

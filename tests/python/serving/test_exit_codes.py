@@ -89,6 +89,26 @@ def few_descriptors(world: World) -> Done:
     )
 
 
+def existing_database(world: World) -> Done:
+    run("migrate", *world.data).check_returncode()
+    place = world.folder / "backups"
+    run("backup", "--to", place, *world.data).check_returncode()
+    return run("restore", "--from", f"{place}/latest", *world.data)
+
+
+def no_backup(world: World) -> Done:
+    return run("restore", "--from", f"{world.folder}/latest", *world.data)
+
+
+def damaged_backup(world: World) -> Done:
+    run("migrate", *world.data).check_returncode()
+    place = world.folder / "backups"
+    run("backup", "--to", place, *world.data).check_returncode()
+    (content,) = place.glob("*.backup")
+    content.write_bytes(content.read_bytes()[:-1])
+    return run("restore", "--from", f"{place}/latest", "--data-dir", world.folder / "another")
+
+
 def no_schema(world: World) -> Done:
     name = world.postgres.create()
     return run("tenants", "--database-url", world.postgres.url(name))
@@ -335,6 +355,9 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "a file is missing": missing_file,
     "a certificate that the database URL names is missing": missing_certificate,
     "the database file is missing": missing_database,
+    "a restore where a database is": existing_database,
+    "a place without a backup": no_backup,
+    "a backup that was damaged": damaged_backup,
     "a PostgreSQL database without tables of threadkeep": no_schema,
     "no permission to write the data folder": closed_folder,
     "no permission to write the database file": closed_database,
