@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::opening::{journal, open_existing_as};
-use super::{io, print};
+use super::{io, master_key_command, print};
 use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
@@ -33,6 +33,15 @@ const OTHERS_READ: u32 = 0o044;
 /// The master keys that settings and environment name.
 fn masters(settings: &Settings) -> Result<Option<MasterKeys>> {
     let current = key_of(settings.master_key_file.as_deref(), VARIABLE)?;
+    let command = settings.master_key_command.as_deref().filter(|it| !it.is_empty());
+    let current = match (current, command) {
+        (Some(_), Some(_)) => {
+            let detail = "a master key was given twice: by a command, and in a file or variable";
+            return Err(Error::invalid(FIELD, detail));
+        }
+        (None, Some(command)) => Some(by_command(command)?),
+        (current, None) => current,
+    };
     let previous = key_of(settings.previous_master_key_file.as_deref(), PREVIOUS_VARIABLE)?;
     match (current, previous) {
         (Some(current), previous) => Ok(Some(MasterKeys { current, previous })),
@@ -47,6 +56,13 @@ fn masters(settings: &Settings) -> Result<Option<MasterKeys>> {
 pub(super) fn of(settings: &Settings) -> Result<Encryption> {
     let masters = masters(settings)?.map(Arc::new);
     Ok(masters.map_or(Encryption::Off, Encryption::On))
+}
+
+/// Whether a master key is named, without reading it.
+pub(super) fn is_on(settings: &Settings) -> bool {
+    let has_file = settings.master_key_file.as_ref().is_some_and(|it| !it.as_os_str().is_empty());
+    let has_command = settings.master_key_command.as_ref().is_some_and(|it| !it.is_empty());
+    has_file || has_command || std::env::var_os(VARIABLE).is_some_and(|it| !it.is_empty())
 }
 
 fn key_of(file: Option<&Path>, variable: &str) -> Result<Option<MasterKey>> {
@@ -77,6 +93,11 @@ fn read(file: &Path) -> Result<MasterKey> {
     let bytes = std::fs::read(file).map_err(unreadable)?;
     let text = std::str::from_utf8(&bytes).ok();
     text.and_then(MasterKey::parse).ok_or_else(|| malformed(&name))
+}
+
+fn by_command(command: &str) -> Result<MasterKey> {
+    let text = master_key_command::output(command)?;
+    MasterKey::parse(&text).ok_or_else(|| malformed("the output of --master-key-command"))
 }
 
 fn malformed(what: &str) -> Error {

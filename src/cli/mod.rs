@@ -15,6 +15,7 @@ mod import_from;
 mod keys;
 mod listening;
 mod logging;
+mod master_key_command;
 mod opening;
 mod quotas;
 mod restore;

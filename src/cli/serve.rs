@@ -166,7 +166,7 @@ fn browsers(serve: &Serve) -> Browsers {
 
 fn facts(serve: &Serve) -> Facts {
     Facts {
-        has_encryption: serve.database.encryption.master_key_file.is_some(),
+        has_encryption: encryption::is_on(&serve.database.encryption),
         has_object_store: serve.objects.object_store_url.is_some(),
         has_redis: serve.redis_url.is_some(),
     }

@@ -13,6 +13,10 @@ pub struct Encryption {
     /// without it nothing can be read again. The variable `THREADKEEP_MASTER_KEY` may hold the key itself.
     #[arg(long, env = "THREADKEEP_MASTER_KEY_FILE")]
     pub master_key_file: Option<PathBuf>,
+    /// A command that writes the master key to standard output, such as the client of a key manager. `sh -c` runs it once when the program
+    /// starts, for at most 30 seconds.
+    #[arg(long, env = "THREADKEEP_MASTER_KEY_COMMAND", value_name = "COMMAND")]
+    pub master_key_command: Option<String>,
     /// A second master key that is accepted, while it is being changed: the one before.
     #[arg(long, env = "THREADKEEP_PREVIOUS_MASTER_KEY_FILE")]
     pub previous_master_key_file: Option<PathBuf>,

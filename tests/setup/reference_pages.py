@@ -40,7 +40,7 @@ GROUPS = {
     ],
     "The file": ["config"],
     "Database": ["database-url", "data-dir", "no-create", "connections", "journal-url", "no-migrate", "wait-for-database", "allow-unsafe"],
-    "Encryption": ["master-key-file", "previous-master-key-file"],
+    "Encryption": ["master-key-file", "master-key-command", "previous-master-key-file"],
     "Object store and Redis": ["object-store", "redis"],
     "Embeddings": ["embeddings"],
     "Browsers and other issuers": ["files-origin", "cors-origin", "no-console", "no-agent-server", "assistants", "default-graph-id", "state-update-channels", "issuers", "agentrail"],

@@ -348,7 +348,9 @@ def test_a_destroyed_tenant_stays_destroyed_and_an_encrypted_backup_needs_its_ma
         target = machines.place()
     report = backups.restore(target, environment=sealed)
     assert report["journal"]["tenant_keys_destroyed"] == 1
-    server = machines.serve(target, backups.environment | sealed)
+    by_command = {"THREADKEEP_MASTER_KEY_COMMAND": f"cat {master}"}
+    server = machines.serve(target, backups.environment | by_command)
+    assert server.get("/v1/info", kept).json()["features"]["encryption"] is True
     body = {"thread_id": "t", "checkpoint_ns": ""}
     assert server.post("/v1/checkpoints/get", body, gone).status == 410
     assert server.post("/v1/checkpoints/get", body, kept).status == 200

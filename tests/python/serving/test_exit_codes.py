@@ -89,6 +89,10 @@ def few_descriptors(world: World) -> Done:
     )
 
 
+def failing_key_manager(world: World) -> Done:
+    return world.serve("--master-key-command", f"echo {PASSWORD}; exit 3")
+
+
 def existing_database(world: World) -> Done:
     run("migrate", *world.data).check_returncode()
     place = world.folder / "backups"
@@ -355,6 +359,7 @@ HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "a file is missing": missing_file,
     "a certificate that the database URL names is missing": missing_certificate,
     "the database file is missing": missing_database,
+    "a command for the master key that fails": failing_key_manager,
     "a restore where a database is": existing_database,
     "a place without a backup": no_backup,
     "a backup that was damaged": damaged_backup,
