@@ -4,16 +4,15 @@ pub mod archives;
 pub mod artifacts;
 mod readiness;
 mod settings;
+mod upkeep;
 pub mod values;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior};
 
 pub use self::readiness::Readiness;
 pub use self::settings::{AgentServer, Browsers, DifferenceMemory, Facts, Outside, Settings};
@@ -35,6 +34,7 @@ use crate::domain::files::{Files, MEMORY_BYTES};
 use crate::domain::scheduling::background_tasks;
 use crate::domain::scheduling::open_streams::OpenStreams;
 use crate::domain::scheduling::shares::{Shares, Sizes};
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::scheduling::turns::Turns;
 use crate::domain::scheduling::write_health::WriteHealth;
 use crate::domain::sessions::commit::SessionCommit;
@@ -61,12 +61,6 @@ use crate::domain::threads::service::Threads;
 use crate::domain::threads::sweeper::Sweeper;
 use crate::domain::tokens::key_uses::KeyUses;
 use crate::domain::tokens::storage::CredentialStorage;
-
-const SWEEP_EVERY: Duration = Duration::from_mins(1);
-/// What was deleted on a full disk gives its room back.
-const SWEEP_WHILE_WRITES_FAIL_EVERY: Duration = Duration::from_secs(5);
-/// Histograms keep raw samples until they are told to fold them.
-const FOLD_METRICS_EVERY: Duration = Duration::from_secs(5);
 
 /// Everything that handlers use. Shared by all requests of a server.
 pub struct App {
@@ -159,24 +153,26 @@ impl App {
         let refusals = Arc::new(Refusals::new(of_noun(), time(), settings.audit_keep_days));
         let wake = Arc::new(Notify::new());
         let sweeper = Sweeper::new(of_noun(), time(), retention_interval, Arc::clone(&wake));
-        let (threads, upkeep) = threads(&storage, &clock, &quotas, &settings);
+        let (threads, derivation) = threads(&storage, &clock, &quotas, &settings);
         let writes = Arc::new(WriteHealth::new(of_noun()));
+        let task = |name| TaskHealth::new(name, &clock);
         let mut background = vec![
             tokio::spawn(Arc::clone(&writes).run()),
-            tokio::spawn(sweeper.run()),
-            tokio::spawn(upkeep),
-            tokio::spawn(Arc::clone(&quotas).run()),
-            tokio::spawn(Arc::clone(&namespace_settings).run()),
+            tokio::spawn(sweeper.run(task("retention"))),
+            tokio::spawn(derivation),
+            tokio::spawn(Arc::clone(&quotas).run(task("quotas"))),
+            tokio::spawn(Arc::clone(&namespace_settings).run(task("namespace_settings"))),
             tokio::spawn(Arc::clone(&feeds).run()),
             tokio::spawn(Arc::clone(&thread_changes).run()),
-            tokio::spawn(walks.run()),
-            tokio::spawn(Arc::clone(&refusals).run()),
-            tokio::spawn(Arc::clone(&key_uses).run()),
-            tokio::spawn(Arc::clone(&authenticator).poll()),
-            tokio::spawn(sweep(Arc::clone(&storage), time(), Arc::clone(&writes))),
-            tokio::spawn(fold_metrics(metrics.clone())),
+            tokio::spawn(walks.run(task("words"))),
+            tokio::spawn(Arc::clone(&refusals).run(task("audit"))),
+            tokio::spawn(Arc::clone(&key_uses).run(task("key_uses"))),
+            tokio::spawn(Arc::clone(&authenticator).poll(task("credentials"))),
+            tokio::spawn(upkeep::sweep(Arc::clone(&storage), time(), Arc::clone(&writes))),
+            tokio::spawn(upkeep::fold_metrics(metrics.clone())),
+            tokio::spawn(upkeep::measure(Arc::clone(&storage))),
         ];
-        background.extend(move_content(&storage, &clock));
+        background.extend(upkeep::move_content(&storage, &clock));
         let indexer = Arc::new(Notify::new());
         background.extend(index(&storage, &clock, &embedder, &indexer));
         let items = Items::new(
@@ -273,7 +269,8 @@ fn index(
     let storage = Arc::<dyn Storage>::clone(storage);
     let (clock, wake) = (Arc::clone(clock), Arc::clone(wake));
     let embeddings = Arc::clone(embedder.get()?);
-    Some(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run()))
+    let health = TaskHealth::new("vectors", &clock);
+    Some(tokio::spawn(Indexer::new(storage, embeddings, clock, wake).run(health)))
 }
 
 /// With the work that derives what threads show: their states and their aliases.
@@ -288,8 +285,10 @@ fn threads(
     let states = Arc::new(states.with_metadata(settings.thread_metadata_keys.clone()));
     let sweeper = RunStateSweeper::new(Arc::clone(&states), Arc::clone(clock));
     let aliases = AliasSweeper::new(of_noun());
+    let (of_states, of_aliases) =
+        (TaskHealth::new("run_states", clock), TaskHealth::new("aliases", clock));
     let upkeep = async {
-        let ((), ()) = tokio::join!(sweeper.run(), aliases.run());
+        let ((), ()) = tokio::join!(sweeper.run(of_states), aliases.run(of_aliases));
     };
     let (clock, quotas) = (Arc::clone(clock), Arc::clone(quotas));
     (Threads::new(of_noun(), states, clock, quotas, settings.busy_for), upkeep)
@@ -321,50 +320,4 @@ fn snapshots(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas
 
 fn archives(storage: &Arc<dyn Storage>, clock: &Arc<Clock>, quotas: &Arc<Quotas>) -> Archives {
     Archives::new(Arc::<dyn Storage>::clone(storage), Arc::clone(quotas), Arc::clone(clock))
-}
-
-async fn sweep(storage: Arc<dyn Storage>, clock: Arc<Clock>, writes: Arc<WriteHealth>) {
-    let mut ticks = every(SWEEP_WHILE_WRITES_FAIL_EVERY);
-    let mut next = Instant::now();
-    loop {
-        ticks.tick().await;
-        if writes.check().is_ok() && Instant::now() < next {
-            continue;
-        }
-        next = Instant::now() + SWEEP_EVERY;
-        if let Err(error) = storage.sweep(clock.now()).await {
-            writes.note(&error);
-            tracing::warn!(%error, "sweeping failed; the next round tries again");
-        }
-    }
-}
-
-/// Moves cold content where the storage does. Apart from the sweep, because a round may wait for a slow object store.
-fn move_content(storage: &Arc<dyn Storage>, clock: &Arc<Clock>) -> Option<JoinHandle<()>> {
-    let mut ticks = every(storage.moves_content_every()?);
-    let (storage, clock) = (Arc::clone(storage), Arc::clone(clock));
-    Some(tokio::spawn(async move {
-        loop {
-            ticks.tick().await;
-            if let Err(error) = storage.move_content(clock.now()).await {
-                tracing::warn!(%error, "moving cold content failed; the next round tries again");
-            }
-        }
-    }))
-}
-
-async fn fold_metrics(metrics: Option<PrometheusHandle>) {
-    let Some(metrics) = metrics else { return };
-    let mut ticks = every(FOLD_METRICS_EVERY);
-    loop {
-        ticks.tick().await;
-        metrics.run_upkeep();
-    }
-}
-
-/// Ticks at once and then with this distance, also after a delay.
-fn every(period: Duration) -> tokio::time::Interval {
-    let mut ticks = tokio::time::interval(period);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    ticks
 }

@@ -23,6 +23,7 @@ use super::token_text;
 use crate::domain::caller::{Caller, Grants};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::scheduling::read_memory::ReadMemory;
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::tokens::credential::{Credentials, SigningSecret};
 use crate::domain::tokens::grants::{Actions, NamespaceGrant, Scoped};
 use crate::domain::tokens::key_uses::KeyUses;
@@ -241,14 +242,18 @@ impl Authenticator {
     }
 
     /// Reads the credentials again, for as long as the task lives.
-    pub async fn poll(self: Arc<Self>) {
+    pub async fn poll(self: Arc<Self>, health: TaskHealth) {
+        let health = health.every(POLL_EVERY);
         let mut ticks = tokio::time::interval(POLL_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         ticks.tick().await;
         loop {
             ticks.tick().await;
             // A database that comes back is met before what was read last is too old.
-            while let Err(error) = self.refresh().await {
+            loop {
+                let refreshed = self.refresh().await;
+                health.note(&refreshed);
+                let Err(error) = refreshed else { break };
                 tracing::warn!(%error, "the keys could not be read");
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;
             }

@@ -16,6 +16,7 @@ mod keys;
 mod listening;
 mod logging;
 mod master_key_command;
+mod measuring;
 mod opening;
 mod quotas;
 mod restore;

@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::descriptors::connections_max;
 use super::opening::{journal, storage_config};
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
-use super::{bootstrap, encryption, io, listening, print, sources, waiting};
+use super::{bootstrap, encryption, io, listening, measuring, print, sources, waiting};
 use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Facts, Outside, Settings};
 use crate::auth::issuers::Issuers;
 use crate::auth::secret::Secret;
@@ -35,14 +35,9 @@ use crate::http::connections::tls::Tls;
 use crate::storage::content::redis::Redis;
 use crate::storage::objects::{Objects, Packing};
 
-/// Seconds; from a request served from memory to one at the end of its budget.
-const LATENCY_BUCKETS: &[f64] = &[
-    0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0,
-];
 /// What Redis remembers of objects, from when it was read: they never change.
 const REMEMBERED_FOR: Duration = Duration::from_mins(10);
 const EMBEDDINGS_KEY: &str = "THREADKEEP_EMBEDDINGS_KEY";
-const BATCH_BUCKETS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 pub(super) async fn run(serve: Serve) -> Result<()> {
     let mut signals = Signals::listen()?;
@@ -51,7 +46,7 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
     encryption::warn_of_readable_keys(&serve.database.encryption);
     // A server that cannot listen makes no database. The address is taken for good when the database is open.
     drop(listeners(&serve).await?);
-    let metrics = metrics()?;
+    let metrics = measuring::start()?;
     // A migration, or a database that is waited for, may take long.
     let storage = tokio::select! {
         opened = open(&serve, first_key.as_ref()) => opened?,
@@ -60,6 +55,7 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
             return Ok(());
         }
     };
+    measuring::describe(storage.name());
     let ground = Ground { connections_max, metrics, storage: Arc::clone(&storage) };
     let result = listen(&serve, ground, &mut signals).await;
     if result.is_err() {
@@ -356,14 +352,4 @@ fn unprotected(local: SocketAddr) -> Error {
              write everything. Make a key first (threadkeep keys create --tenant NAME), or listen on 127.0.0.1"
         ),
     )
-}
-
-fn metrics() -> Result<PrometheusHandle> {
-    let request_seconds = Matcher::Full(http::REQUEST_SECONDS.into());
-    let batch = Matcher::Full("threadkeep_batch_commands".into());
-    PrometheusBuilder::new()
-        .set_buckets_for_metric(request_seconds, LATENCY_BUCKETS)
-        .and_then(|it| it.set_buckets_for_metric(batch, BATCH_BUCKETS))
-        .and_then(PrometheusBuilder::install_recorder)
-        .map_err(|error| Error::Internal(format!("metrics could not be started: {error}")))
 }

@@ -23,6 +23,18 @@ pub struct PoolUse {
     pub max: usize,
     /// Calls that wait for a connection.
     pub waiting: usize,
+    /// How many were opened since the start.
+    pub opened: u64,
+}
+
+/// What the database takes, as far as its engine can tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DatabaseSize {
+    pub main_bytes: u64,
+    /// Of the log beside the file.
+    pub log_bytes: Option<u64>,
+    /// Free on the disk of the file.
+    pub free_bytes: Option<u64>,
 }
 
 /// What was renewed in a restored database.
@@ -41,6 +53,11 @@ pub trait Engine: BackgroundTaskStorage {
     /// The pools of connections to the database.
     fn pools(&self) -> Vec<PoolUse> {
         Vec::new()
+    }
+
+    /// How large the database is. One round trip, or a look at the files.
+    async fn measure(&self) -> Result<DatabaseSize> {
+        Ok(DatabaseSize::default())
     }
 
     /// One trivial statement.

@@ -14,6 +14,7 @@ pub mod idempotency;
 pub mod json;
 pub mod label;
 pub mod limits;
+pub mod metric_families;
 pub mod named_uuid;
 pub mod names;
 pub mod pages;

@@ -19,6 +19,7 @@ use super::request::query_fields::Fields;
 use crate::app::App;
 use crate::domain::Error;
 use crate::domain::engine::PoolUse;
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::shares::Turn;
 
 /// A load balancer asks often and must not wait for a storage that hangs.
@@ -104,14 +105,16 @@ fn rendered(metrics: &PrometheusHandle, app: &App) -> Response {
             Turn::Sender => "sender",
             Turn::Receiver => "receiver",
         };
-        metrics::gauge!("threadkeep_body_bytes", "turn" => turn).set(bytes as f64);
+        metrics::gauge!(families::BODY_BYTES, "turn" => turn).set(bytes as f64);
     }
-    for PoolUse { name, in_use, idle, max, waiting } in app.storage.pools() {
+    for PoolUse { name, in_use, idle, max, waiting, opened } in app.storage.pools() {
         for (state, count) in [("in_use", in_use), ("idle", idle), ("max", max)] {
-            let gauge = metrics::gauge!("threadkeep_database_connections", "pool" => name, "state" => state);
+            let gauge =
+                metrics::gauge!(families::DATABASE_CONNECTIONS, "pool" => name, "state" => state);
             gauge.set(count as f64);
         }
-        metrics::gauge!("threadkeep_database_waiting", "pool" => name).set(waiting as f64);
+        metrics::gauge!(families::DATABASE_WAITING, "pool" => name).set(waiting as f64);
+        metrics::counter!(families::DATABASE_OPENED, "pool" => name).absolute(opened);
     }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics.render()).into_response()
 }

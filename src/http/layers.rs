@@ -9,6 +9,8 @@ use tower_http::compression::{CompressionLayer, CompressionLevel};
 use utoipa_axum::router::OpenApiRouter;
 
 use super::agent_server::shown_ids::{ShownIds, UUID_BASE};
+use super::connections::edge::Edge;
+use super::connections::measures::Measures;
 use super::request::problem::{Code, Problem};
 use super::{agent_server, connections, console, routes, with_agent_server};
 use crate::app::App;
@@ -26,8 +28,10 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
         .compress_when(
             SizeAbove::new(bytes_min).and(NotForContentType::const_new("text/event-stream")),
         );
-    let (router, _) = routes().split_for_parts();
-    let (by_alias, _) = with_agent_server(OpenApiRouter::default()).split_for_parts();
+    let (router, document) = routes().split_for_parts();
+    let (by_alias, aliased) = with_agent_server(OpenApiRouter::default()).split_for_parts();
+    let measures = Measures::of(&[("", &document), (UUID_BASE, &aliased)]);
+    let edge = Edge { app: Arc::clone(app), measures: Arc::new(measures) };
     let router = router
         .merge(console::routes())
         .nest(UUID_BASE, by_alias.layer(Extension(ShownIds::Aliases)))
@@ -39,7 +43,7 @@ pub fn router_compressing(app: &Arc<App>, bytes_min: u64) -> Router {
         .layer(middleware::from_fn_with_state(Arc::clone(app), agent_server::paths::hide))
         .layer(middleware::from_fn_with_state(Arc::clone(app), console::lead))
         .layer(middleware::from_fn_with_state(Arc::clone(app), connections::origins::guard))
-        .layer(middleware::from_fn_with_state(Arc::clone(app), connections::edge::request_context))
+        .layer(middleware::from_fn_with_state(edge, connections::edge::request_context))
         .with_state(Arc::clone(app));
     // Before a route is chosen.
     Router::new()

@@ -35,7 +35,6 @@ use crate::domain::caller::Permission::{
 };
 use crate::domain::tokens::grants::Action::{Append, Read, Write};
 
-pub use self::connections::edge::SECONDS as REQUEST_SECONDS;
 pub use self::health::operators;
 pub use self::layers::{router, router_compressing};
 pub(crate) use self::service::Empty;

@@ -367,7 +367,7 @@ impl Engine for Memory {
     }
 
     fn pools(&self) -> Vec<PoolUse> {
-        vec![PoolUse { name: "data", in_use: 3, idle: 1, max: 8, waiting: 2 }]
+        vec![PoolUse { name: "data", in_use: 3, idle: 1, max: 8, waiting: 2, opened: 9 }]
     }
 
     async fn check_ready(&self) -> Result<()> {

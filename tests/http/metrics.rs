@@ -18,6 +18,7 @@ use crate::server::{HOST, SETTINGS, Server, add_key};
 #[tokio::test]
 async fn requests_are_counted_by_route_and_status() {
     let recorder = PrometheusBuilder::new().build_recorder();
+    let _guard = metrics::set_default_local_recorder(&recorder);
     let storage = Arc::new(Memory::default());
     let metrics = Some(recorder.handle());
     let listen = HOST.parse().unwrap();
@@ -27,7 +28,6 @@ async fn requests_are_counted_by_route_and_status() {
         .unwrap();
     let app = Arc::new(app);
     let server = Server { router: http::router(&app), app, storage };
-    let _guard = metrics::set_default_local_recorder(&recorder);
     server.get("/v1/whoami").await.ok();
     server.get("/v1/whoami?x=1").await.ok();
     server.get("/v1/threads?limit=x").await;
@@ -35,21 +35,26 @@ async fn requests_are_counted_by_route_and_status() {
     server.send("INVENTED", "/invented-2", &[], vec![]).await;
     let text = String::from_utf8(server.get("/metrics").await.ok().body).unwrap();
     for (labels, count) in [
-        (r#"method="GET",route="/v1/whoami",status="200""#, 2),
-        (r#"method="GET",route="/v1/threads",status="422""#, 1),
-        (r#"method="GET",route="none",status="404""#, 1),
-        (r#"method="other",route="none",status="404""#, 1),
+        (r#"operation="whoami",method="GET",route="/v1/whoami",status="200""#, 2),
+        (r#"operation="list_threads",method="GET",route="/v1/threads",status="422""#, 1),
+        (r#"operation="none",method="GET",route="none",status="404""#, 1),
+        (r#"operation="none",method="other",route="none",status="404""#, 1),
     ] {
         let line = format!("threadkeep_http_request_seconds_count{{{labels}}} {count}\n");
         assert!(text.contains(&line), "{line}{text}");
     }
     for (name, labels, count) in [
+        ("connections_opened_total", r#"pool="data""#, 9),
         ("connections", r#"pool="data",state="in_use""#, 3),
         ("connections", r#"pool="data",state="idle""#, 1),
         ("connections", r#"pool="data",state="max""#, 8),
         ("waiting", r#"pool="data""#, 2),
     ] {
         let line = format!("threadkeep_database_{name}{{{labels}}} {count}\n");
+        assert!(text.contains(&line), "{line}{text}");
+    }
+    for (code, count) in [("not_found", 2), ("invalid", 1), ("internal", 0)] {
+        let line = format!("threadkeep_problems_total{{code=\"{code}\"}} {count}\n");
         assert!(text.contains(&line), "{line}{text}");
     }
     assert!(!text.contains("invented"));

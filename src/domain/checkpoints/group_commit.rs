@@ -10,6 +10,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::storage::{CheckpointStorage, Outcome};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Conflict, Error, Result};
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
 
@@ -54,7 +55,8 @@ impl Batches for CommitBatches {
     type Place = usize;
     type Outcome = Outcome;
 
-    const METRIC: &str = "threadkeep_batch_commands";
+    const QUEUE: &str = "checkpoints";
+    const METRIC: &str = families::COMMIT_BATCH;
 
     fn deadline(command: &Prepared) -> Micros {
         command.deadline

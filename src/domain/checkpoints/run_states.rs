@@ -18,9 +18,11 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::doctor::{Examine, FindingPlace, Noun, Report, State};
 use crate::domain::error::{Error, Result};
 use crate::domain::json::exact_fields;
+use crate::domain::metric_families as families;
 use crate::domain::names::{CheckpointNs, ThreadId};
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::threads::details::{NO_METADATA, check_metadata};
 use crate::domain::threads::run_state::{
     DERIVED_PER_SEARCH_MAX, Derived, FirstMessage, KeptState, RunState, RunStates, StalePosition,
@@ -291,14 +293,17 @@ impl RunStateSweeper {
     }
 
     /// Never returns.
-    pub async fn run(self) {
+    pub async fn run(self, health: TaskHealth) {
+        let health = health.every(EVERY);
         let mut position = (String::new(), i64::MIN);
         let mut counts = tokio::time::interval(COUNTED_EVERY);
         loop {
             if counts.tick().now_or_never().is_some() {
                 self.count().await;
             }
-            match self.sweep(&mut position).await {
+            let swept = self.sweep(&mut position).await;
+            health.note(&swept);
+            match swept {
                 Ok(true) => {}
                 Ok(false) => tokio::time::sleep(EVERY).await,
                 Err(error) => {
@@ -312,7 +317,7 @@ impl RunStateSweeper {
     /// How far it is shows in the metrics.
     async fn count(&self) {
         match self.states.storage.count_stale_threads(COUNTED_MAX).await {
-            Ok(count) => metrics::gauge!("threadkeep_stale_threads").set(count as f64),
+            Ok(count) => metrics::gauge!(families::STALE_THREADS).set(count as f64),
             Err(error) => tracing::warn!(%error, "stale threads are counted later"),
         }
     }

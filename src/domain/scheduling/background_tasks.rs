@@ -35,6 +35,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Self; 5] =
+        [Self::Words, Self::Vectors, Self::Packing, Self::Retention, Self::RunStates];
+
     pub const fn name(self) -> &'static str {
         match self {
             Self::Words => "words",

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::FutureExt;
+use metrics::Histogram;
 
 use super::fair_queue::Weight;
 use super::lanes::{Job, Lanes, Writer};
@@ -38,6 +39,8 @@ pub trait Batches: Send + Sync + 'static {
     type Place: Copy + Send;
     type Outcome: Send + Sync;
 
+    /// What the queue is called in the metrics.
+    const QUEUE: &str;
     /// Of the histogram that counts the commands of a batch.
     const METRIC: &str;
 
@@ -77,9 +80,13 @@ pub struct BatchQueue<B: Batches> {
 impl<B: Batches> BatchQueue<B> {
     pub(in crate::domain) fn of(batches: B, lanes: usize, clock: &Arc<Clock>) -> Self {
         let batches = Arc::new(batches);
-        let writer =
-            || BatchWriter { batches: Arc::clone(&batches), quarantine: HashMap::default() };
-        Self { lanes: Lanes::start(lanes, clock, writer), batches }
+        let sizes = metrics::histogram!(B::METRIC);
+        let writer = || BatchWriter {
+            batches: Arc::clone(&batches),
+            sizes: sizes.clone(),
+            quarantine: HashMap::default(),
+        };
+        Self { lanes: Lanes::start(B::QUEUE, lanes, clock, writer), batches }
     }
 
     /// Takes no more, and returns when everything taken is written and answered.
@@ -98,6 +105,8 @@ impl<B: Batches> BatchQueue<B> {
 
 pub struct BatchWriter<B: Batches> {
     batches: Arc<B>,
+    /// Commands of each batch.
+    sizes: Histogram,
     /// Keys whose command failed alone → until when theirs run unbatched.
     quarantine: HashMap<B::Key, Instant>,
 }
@@ -136,7 +145,7 @@ impl<B: Batches> Writer for BatchWriter<B> {
                 None => rest.push(job),
             }
         }
-        metrics::histogram!(B::METRIC).record(members.len() as f64);
+        self.sizes.record(members.len() as f64);
         match self.write(&batch).await {
             Ok(outcomes) => {
                 let again = members.into_iter().filter_map(|(job, at)| answer(job, at, &outcomes));
@@ -148,7 +157,7 @@ impl<B: Batches> Writer for BatchWriter<B> {
                 }
             }
             Err(error) if members.len() > 1 && may_be_one_members(&error) => {
-                tracing::warn!(metric = B::METRIC, members = members.len(), %error, "a batch failed, its members run alone");
+                tracing::warn!(queue = B::QUEUE, members = members.len(), %error, "a batch failed, its members run alone");
                 for (job, _) in members {
                     self.write_alone(job).await;
                 }
@@ -179,7 +188,7 @@ impl<B: Batches> BatchWriter<B> {
                 },
                 Err(error) => {
                     if let BatchError::Statement(detail) = &error {
-                        tracing::error!(metric = B::METRIC, %detail, "a command failed alone");
+                        tracing::error!(queue = B::QUEUE, %detail, "a command failed alone");
                         self.quarantine.insert(B::key(&job.command), Instant::now() + QUARANTINE);
                     }
                     job.answer(Err(refusal(&error)));

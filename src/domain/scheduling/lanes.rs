@@ -8,10 +8,11 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures::FutureExt;
+use metrics::Histogram;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 
@@ -19,6 +20,7 @@ use super::fair_queue::{FairQueue, Queued, Size, Weight};
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
+use crate::domain::metric_families as families;
 
 /// An engine that batches are written to.
 pub trait LaneStorage: Send + Sync {
@@ -50,6 +52,8 @@ pub struct Job<W: Writer + ?Sized> {
     pub command: W::Command,
     key: u64,
     weight: Weight,
+    /// None: the wait was recorded.
+    queued_at: Option<Instant>,
     reply: oneshot::Sender<Result<W::Answer>>,
 }
 
@@ -57,6 +61,15 @@ impl<W: Writer + ?Sized> Job<W> {
     /// A caller that has left does not want the answer.
     pub fn answer(self, result: Result<W::Answer>) {
         let _ = self.reply.send(result);
+    }
+}
+
+impl<W: Writer> Job<W> {
+    /// Once, though it may be given back.
+    fn record_wait(&mut self, waits: &Histogram) {
+        if let Some(queued_at) = self.queued_at.take() {
+            waits.record(queued_at.elapsed().as_secs_f64());
+        }
     }
 }
 
@@ -84,6 +97,8 @@ struct Lane<W: Writer> {
     waiting: Mutex<Waiting<W>>,
     /// By size: something is ready, or the lane ends.
     ready: [Notify; 2],
+    /// By size: how long commands waited.
+    waits: [Histogram; 2],
 }
 
 struct Waiting<W: Writer> {
@@ -92,12 +107,21 @@ struct Waiting<W: Writer> {
 }
 
 impl<W: Writer> Lanes<W> {
-    /// They end when this is stopped or dropped and their queues are empty.
-    pub fn start(count: usize, clock: &Arc<Clock>, writer: impl Fn() -> W) -> Self {
+    /// They end when this is stopped or dropped and their queues are empty. `queue` names them in the metrics.
+    pub fn start(
+        queue: &'static str,
+        count: usize,
+        clock: &Arc<Clock>,
+        writer: impl Fn() -> W,
+    ) -> Self {
+        let waits = ["small", "large"].map(
+            |size| metrics::histogram!(families::QUEUE_WAIT, "queue" => queue, "size" => size),
+        );
         let (mut lanes, mut tasks) = (Vec::new(), Vec::new());
         for _ in 0..count.max(1) {
             let waiting = Waiting { queue: FairQueue::default(), is_closed: false };
-            let lane = Arc::new(Lane { waiting: Mutex::new(waiting), ready: Default::default() });
+            let (waiting, ready) = (Mutex::new(waiting), Default::default());
+            let lane = Arc::new(Lane { waiting, ready, waits: waits.clone() });
             for size in [Size::Small, Size::Large] {
                 let lane = Arc::clone(&lane);
                 tasks.push(tokio::spawn(lane.run(size, writer(), Arc::clone(clock))));
@@ -130,7 +154,8 @@ impl<W: Writer> Lanes<W> {
         let lane = usize::try_from(key % self.lanes.len() as u64).unwrap_or(0);
         let (reply, answer) = oneshot::channel();
         let weight = W::weight(&command);
-        self.lanes[lane].push(Job { command, key, weight, reply })?;
+        let queued_at = Some(Instant::now());
+        self.lanes[lane].push(Job { command, key, weight, queued_at, reply })?;
         answer.await.map_err(|_| {
             let detail = "the task that wrote it ended without an answer".into();
             Error::CommitUnknown { detail }
@@ -165,7 +190,10 @@ impl<W: Writer> Lane<W> {
     }
 
     async fn run(self: Arc<Self>, size: Size, mut writer: W, clock: Arc<Clock>) {
-        while let Some(jobs) = self.next(size).await {
+        while let Some(mut jobs) = self.next(size).await {
+            for job in &mut jobs {
+                job.record_wait(&self.waits[size as usize]);
+            }
             let keys: Vec<u64> = jobs.iter().map(|it| it.key).collect();
             // Commands whose budget ran out before they were begun are refused: nothing of them happened.
             let now = clock.now();

@@ -16,5 +16,6 @@ pub mod read_memory;
 pub mod room;
 pub mod shares;
 pub mod tally;
+pub mod task_health;
 pub mod turns;
 pub mod write_health;

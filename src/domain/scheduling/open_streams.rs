@@ -6,8 +6,8 @@ use super::shares::Holder;
 use super::tally::{Counted, Full, Most, Tally, Whose};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
+use crate::domain::metric_families as families;
 
-const METRIC: &str = "threadkeep_event_streams";
 const MOST: Most = Most {
     credential: LIMITS.event_streams_per_credential_max,
     tenant: LIMITS.event_streams_per_tenant_max,
@@ -33,7 +33,7 @@ impl OpenStreams {
     /// `TooManyStreams`.
     pub fn open(&self, tenant: &str, holder: &str) -> Result<OpenStream> {
         let counted = self.0.count(&Holder::new(tenant, holder)).map_err(too_many)?;
-        metrics::gauge!(METRIC).increment(1);
+        metrics::gauge!(families::EVENT_STREAMS).increment(1);
         Ok(OpenStream { _counted: counted })
     }
 }
@@ -49,7 +49,7 @@ fn too_many(Full { whose, limit }: Full) -> Error {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        metrics::gauge!(METRIC).decrement(1);
+        metrics::gauge!(families::EVENT_STREAMS).decrement(1);
     }
 }
 

@@ -15,6 +15,7 @@ use tokio::sync::Notify;
 use self::book::{Book, Level};
 use super::pace::Pace;
 use crate::domain::limits::LIMITS;
+use crate::domain::metric_families as families;
 
 /// Who holds something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -176,7 +177,7 @@ impl Shares {
             (way.on_end.take(), way.turn)
         };
         self.ended.fetch_add(1, Ordering::Relaxed);
-        metrics::counter!("threadkeep_bodies_ended_total", "reason" => "share").increment(1);
+        metrics::counter!(families::BODIES_ENDED, "reason" => "share").increment(1);
         if let Some(on_end) = on_end {
             on_end();
         }

@@ -11,6 +11,7 @@ use super::name::SessionName;
 use crate::domain::batch_error::BatchError;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::Result;
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
 use crate::domain::sessions::storage::SessionStorage;
@@ -51,7 +52,8 @@ impl Batches for SessionBatches {
     type Place = usize;
     type Outcome = Outcome;
 
-    const METRIC: &str = "threadkeep_session_batch_commands";
+    const QUEUE: &str = "sessions";
+    const METRIC: &str = families::SESSION_BATCH;
 
     fn deadline(command: &PreparedChange) -> Micros {
         command.deadline

@@ -10,6 +10,7 @@ use super::batch::{ItemBatch, ItemOutcome, PreparedChanges, Role, Taken, fold};
 use crate::domain::batch_error::BatchError;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Conflict, Error, Result};
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::batches::{BatchQueue, Batches};
 use crate::domain::scheduling::fair_queue::Weight;
 use crate::domain::store::storage::ItemStorage;
@@ -71,7 +72,8 @@ impl Batches for ChangeBatches {
     type Place = Taken;
     type Outcome = ItemOutcome;
 
-    const METRIC: &str = "threadkeep_item_batch_commands";
+    const QUEUE: &str = "items";
+    const METRIC: &str = families::ITEM_BATCH;
 
     fn deadline(command: &PreparedChanges) -> Micros {
         command.deadline

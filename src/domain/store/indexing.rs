@@ -18,6 +18,7 @@ use crate::domain::json::field_path::FieldPath;
 use crate::domain::limits::LIMITS;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::store::storage::ItemStorage;
 
 /// Items of one round, and texts of one question to the endpoint.
@@ -58,9 +59,12 @@ impl Indexer {
     }
 
     /// Until it is aborted.
-    pub async fn run(self) {
+    pub async fn run(self, health: TaskHealth) {
+        let health = health.every(LOOK_EVERY);
         loop {
-            match self.round().await {
+            let ended = self.round().await;
+            health.note(&ended);
+            match ended {
                 Ok(true) => {}
                 Ok(false) => {
                     let _ = tokio::time::timeout(LOOK_EVERY, self.wake.notified()).await;

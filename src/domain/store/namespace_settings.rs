@@ -14,6 +14,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
 use crate::domain::names::at_most;
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::tokens::grants::Action;
 
@@ -196,12 +197,15 @@ impl NamespaceSettings {
     }
 
     /// Never returns.
-    pub async fn run(self: Arc<Self>) {
+    pub async fn run(self: Arc<Self>, health: TaskHealth) {
+        let health = health.every(POLL_EVERY);
         let mut ticks = tokio::time::interval(POLL_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.poll().await {
+            let polled = self.poll().await;
+            health.note(&polled);
+            if let Err(error) = polled {
                 tracing::warn!(%error, "settings of namespaces could not be read; the last ones still hold");
             }
         }

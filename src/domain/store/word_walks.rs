@@ -16,6 +16,7 @@ use crate::domain::error::{Error, Result};
 use crate::domain::json::exact_json;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::scheduling::cpu_pool;
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::store::storage::ItemStorage;
 
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -45,9 +46,12 @@ impl WordWalks {
     }
 
     /// Never returns.
-    pub async fn run(self) {
+    pub async fn run(self, health: TaskHealth) {
+        let health = health.every(LOOK_EVERY);
         loop {
-            if let Err(error) = self.work().await {
+            let worked = self.work().await;
+            health.note(&worked);
+            if let Err(error) = worked {
                 tracing::warn!(%error, "indexing of words stopped; it goes on where it stands");
             }
             tokio::time::sleep(LOOK_EVERY).await;

@@ -13,6 +13,7 @@ use super::rates::{Buckets, Rates};
 use crate::domain::caller::Caller;
 use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Full, Result};
+use crate::domain::scheduling::task_health::TaskHealth;
 
 /// How often quotas and usage are read again.
 pub const POLL_EVERY: Duration = Duration::from_secs(10);
@@ -182,12 +183,15 @@ impl Quotas {
     }
 
     /// Never returns.
-    pub async fn run(self: Arc<Self>) {
+    pub async fn run(self: Arc<Self>, health: TaskHealth) {
+        let health = health.every(POLL_EVERY);
         let mut ticks = tokio::time::interval(POLL_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.poll().await {
+            let polled = self.poll().await;
+            health.note(&polled);
+            if let Err(error) = polled {
                 tracing::warn!(%error, "quotas could not be read; the last ones still hold");
             }
         }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::domain::clock::{Clock, DAY, Micros, SECOND};
 use crate::domain::error::Result;
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::tenants::audit::AuditStorage;
 
 pub const FLUSH_EVERY: Duration = Duration::from_secs(10);
@@ -77,7 +78,8 @@ impl Refusals {
     }
 
     /// Never returns.
-    pub async fn run(self: Arc<Self>) {
+    pub async fn run(self: Arc<Self>, health: TaskHealth) {
+        let health = health.every(FLUSH_EVERY);
         let mut ticks = tokio::time::interval(FLUSH_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         for round in 0_u32.. {
@@ -86,6 +88,7 @@ impl Refusals {
             if round % ROUNDS_PER_SWEEP == 0 {
                 done = done.and(self.sweep().await);
             }
+            health.note(&done);
             if let Err(error) = done {
                 tracing::warn!(%error, "the audit log could not be written; the next round tries again");
             }

@@ -15,6 +15,7 @@ use super::storage::ThreadStorage;
 use crate::domain::caller::Caller;
 use crate::domain::error::{Error, Result};
 use crate::domain::names::ThreadId;
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::tokens::grants::{Access, Action};
 
 /// Threads of a tenant that one look-up gives an alias.
@@ -172,10 +173,13 @@ impl AliasSweeper {
     }
 
     /// Never returns.
-    pub async fn run(self) {
+    pub async fn run(self, health: TaskHealth) {
+        let health = health.every(EVERY);
         let mut position = (String::new(), i64::MIN);
         loop {
-            match self.sweep(&mut position).await {
+            let swept = self.sweep(&mut position).await;
+            health.note(&swept);
+            match swept {
                 Ok(true) => {}
                 Ok(false) => tokio::time::sleep(EVERY).await,
                 Err(error) => {

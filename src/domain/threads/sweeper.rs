@@ -14,6 +14,7 @@ use crate::domain::clock::{Clock, Micros};
 use crate::domain::error::{Error, Result};
 use crate::domain::names::ThreadId;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
+use crate::domain::scheduling::task_health::TaskHealth;
 use crate::domain::threads::storage::ThreadStorage;
 
 const REPORTS_KEPT: Micros = 30 * 24 * 3_600 * 1_000_000;
@@ -38,9 +39,12 @@ impl Sweeper {
     }
 
     /// Never returns.
-    pub async fn run(self) {
+    pub async fn run(self, health: TaskHealth) {
+        let health = health.every(self.interval);
         loop {
-            if let Err(error) = self.sweep().await {
+            let swept = self.sweep().await;
+            health.note(&swept);
+            if let Err(error) = swept {
                 tracing::warn!(%error, "retention stopped; the next round goes on where it stands");
             }
             tokio::select! {

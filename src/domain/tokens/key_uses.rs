@@ -8,6 +8,7 @@ use super::key::Key;
 use super::storage::KeyStorage;
 use crate::domain::clock::{Clock, DAY, Micros};
 use crate::domain::error::Result;
+use crate::domain::scheduling::task_health::TaskHealth;
 
 pub const FLUSH_EVERY: Duration = Duration::from_secs(30);
 /// Rows of one transaction.
@@ -59,12 +60,15 @@ impl KeyUses {
     }
 
     /// Never returns.
-    pub async fn run(self: Arc<Self>) {
+    pub async fn run(self: Arc<Self>, health: TaskHealth) {
+        let health = health.every(FLUSH_EVERY);
         let mut ticks = tokio::time::interval(FLUSH_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = self.flush().await {
+            let flushed = self.flush().await;
+            health.note(&flushed);
+            if let Err(error) = flushed {
                 tracing::warn!(%error, "when keys were used last could not be written; their next use is noted again");
             }
         }

@@ -13,6 +13,7 @@ use futures::FutureExt as _;
 use tracing::Instrument as _;
 
 use super::connection::head_too_large;
+use super::measures::{Answered, Measures};
 use super::origins;
 use super::turned_away;
 use crate::app::App;
@@ -29,11 +30,16 @@ const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 const NEVER_CACHED: [&str; 3] =
     ["application/json", "application/problem+json", "application/msgpack"];
 const REQUEST_ID_BYTES_MAX: usize = 128;
-/// Name of the latency histogram; its `_count` is the number of requests.
-pub const SECONDS: &str = "threadkeep_http_request_seconds";
+
+/// What every request needs.
+#[derive(Clone)]
+pub struct Edge {
+    pub app: Arc<App>,
+    pub measures: Arc<Measures>,
+}
 
 pub async fn request_context(
-    State(app): State<Arc<App>>,
+    State(Edge { app, measures }): State<Edge>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -48,11 +54,12 @@ pub async fn request_context(
     let response = answer(&app, request, next).instrument(span.clone()).await;
     refusals::count(&app, &seen, &route, &response);
     note_failed_write(&app, &response);
+    if let Some(problem) = response.extensions().get::<Problem>() {
+        measures.count(problem.code);
+    }
     let response = span.in_scope(|| finish(response, &id, started));
-    metrics::histogram!(
-        SECONDS, "method" => method, "route" => route, "status" => response.status().as_str().to_owned()
-    )
-    .record(started.elapsed().as_secs_f64());
+    let answered = Answered { method, route: &route, status: response.status().as_u16() };
+    measures.record(answered, started.elapsed().as_secs_f64());
     response
 }
 

@@ -25,6 +25,7 @@ use super::connection::{self, Begun, Version};
 use super::in_flight::InFlight;
 use super::tls::{self, Tls};
 use super::watch::{Crowd, Noted, Patience, Verdict, Watch};
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::pace::PATIENCE;
 use crate::http::request::problem::{Code, Problem};
 
@@ -321,7 +322,7 @@ impl Connections {
                         served.as_mut().graceful_shutdown();
                     }
                     Verdict::Ends => {
-                        metrics::counter!("threadkeep_connections_cut_off_total").increment(1);
+                        metrics::counter!(families::CONNECTIONS_CUT_OFF).increment(1);
                         break;
                     }
                 },
@@ -339,7 +340,7 @@ struct Away {
 impl Away {
     fn tell(&self, stream: TcpStream, limit: usize) {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
-        metrics::counter!("threadkeep_connections_turned_away_total").increment(1);
+        metrics::counter!(families::CONNECTIONS_TURNED_AWAY).increment(1);
         let detail = "the server has as many connections as it may; try again";
         let problem = Problem::new(Code::Overloaded, detail).limited(limit as u64);
         let tls = self.tls.clone();

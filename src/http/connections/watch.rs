@@ -13,12 +13,14 @@ use std::time::Duration;
 use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use metrics::Counter;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::connection::Version;
 use super::in_flight::Flight;
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::pace::{Pace, time_of};
 
 /// One connection.
@@ -73,6 +75,8 @@ pub struct Patience {
 pub struct Crowd {
     strangers_max: usize,
     per_address_max: usize,
+    received: Counter,
+    sent: Counter,
     inner: Mutex<Inner>,
 }
 
@@ -89,6 +93,8 @@ impl Crowd {
         Arc::new(Self {
             strangers_max: strangers_max.max(1),
             per_address_max,
+            received: metrics::counter!(families::RECEIVED_BYTES),
+            sent: metrics::counter!(families::SENT_BYTES),
             inner: Mutex::default(),
         })
     }
@@ -121,7 +127,7 @@ impl Crowd {
             (Arc::new(Watch { id, address, crowd, is_known, doing }), turned_out)
         };
         if let Some(out) = turned_out {
-            metrics::counter!("threadkeep_connections_turned_out_total").increment(1);
+            metrics::counter!(families::CONNECTIONS_TURNED_OUT).increment(1);
             out.turned_out.notify_one();
         }
         Some(watch)
@@ -192,7 +198,10 @@ impl Watch {
         self.doing.state()
     }
 
-    fn written<T>(&self, written: Poll<T>) -> Poll<T> {
+    fn written(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(Ok(bytes)) = &written {
+            self.crowd.sent.increment(*bytes as u64);
+        }
         let mut state = self.state();
         if written.is_ready() {
             state.blocked_since = None;
@@ -324,7 +333,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Noted<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        let bytes = buffer.filled().len() - before;
+        if bytes > 0 {
+            self.watch.crowd.received.increment(bytes as u64);
+        }
+        read
     }
 }
 

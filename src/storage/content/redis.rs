@@ -8,6 +8,7 @@ use bytes::Bytes;
 use deadpool_redis::redis::{AsyncCommands as _, pipe};
 use deadpool_redis::{Config, Connection, Pool, PoolConfig, Runtime, Timeouts};
 
+use crate::domain::metric_families as families;
 use crate::domain::{Error, Result};
 
 /// An object store answers in some tens of milliseconds: waiting longer for the cache than for what it stands for is no gain.
@@ -90,9 +91,8 @@ impl Redis {
             Ok(Ok(found)) if found.len() == names.len() => {
                 self.note(None);
                 let hits = found.iter().filter(|it| it.is_some()).count() as u64;
-                metrics::counter!("threadkeep_redis_hits_total").increment(hits);
-                metrics::counter!("threadkeep_redis_misses_total")
-                    .increment(names.len() as u64 - hits);
+                metrics::counter!(families::REDIS_HITS).increment(hits);
+                metrics::counter!(families::REDIS_MISSES).increment(names.len() as u64 - hits);
                 found.into_iter().map(|it| it.map(Bytes::from)).collect()
             }
             Ok(Ok(_)) => nothing(),
@@ -154,7 +154,7 @@ impl Redis {
             *health = Health::default();
             return;
         };
-        metrics::counter!("threadkeep_redis_failures_total").increment(1);
+        metrics::counter!(families::REDIS_FAILURES).increment(1);
         health.failures += 1;
         if health.failures >= FAILURES_MAX && health.paused_until.is_none() {
             health.paused_until = Some(Instant::now() + PAUSE);

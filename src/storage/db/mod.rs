@@ -3,5 +3,6 @@
 pub mod access;
 pub mod damage;
 pub(in crate::storage) mod database_error;
+pub(in crate::storage) mod error_counts;
 pub(in crate::storage) mod migrations;
 pub(in crate::storage) mod sql_row;

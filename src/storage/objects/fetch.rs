@@ -12,6 +12,7 @@ use super::{Objects, packs};
 use crate::content::encrypted::scope_of;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::cpu_pool::{self, size_of};
 use crate::domain::{Error, Result};
 use crate::storage::content::opening::open_chunk;
@@ -107,7 +108,7 @@ impl Objects {
         span: Span,
     ) -> Result<Vec<(PackLocation, Bytes)>> {
         let bytes = self.read(&span.pack, span.start, span.end).await?;
-        metrics::counter!("threadkeep_pack_bytes_read_total").increment(bytes.len() as u64);
+        metrics::counter!(families::PACK_BYTES_READ).increment(bytes.len() as u64);
         let (size, secret) = (size_of(span.chunks.len(), bytes.len()), secret.clone());
         let open = move || {
             let bodies = span.chunks.iter().map(|(place, name)| {

@@ -16,6 +16,7 @@ use crate::content::encrypted::encrypt_plain;
 use crate::content::keys::TenantSecret;
 use crate::content::parts::Name;
 use crate::domain::clock::{DAY, Micros, SECOND};
+use crate::domain::metric_families as families;
 use crate::domain::scheduling::background_tasks::{self, Group, Kind};
 use crate::domain::{Error, Result};
 use crate::storage::content::associated_data::of_chunk;
@@ -116,7 +117,7 @@ impl<'a> Packer<'a> {
                 self.objects.delete(pack).await?;
             }
             self.storage.finish_deletions(&due).await?;
-            metrics::counter!("threadkeep_objects_deleted_total").increment(due.len() as u64);
+            metrics::counter!(families::OBJECTS_DELETED).increment(due.len() as u64);
         }
     }
 
@@ -194,8 +195,8 @@ impl<'a> Packer<'a> {
         self.storage.intend(scope, &pack.id, self.now).await?;
         self.objects.put(&pack.id, bytes.clone()).await?;
         let live = self.storage.install(scope, &pack, self.now).await?;
-        metrics::counter!("threadkeep_packs_written_total").increment(1);
-        metrics::counter!("threadkeep_packed_bytes_total").increment(live.unsigned_abs());
+        metrics::counter!(families::PACKS_WRITTEN).increment(1);
+        metrics::counter!(families::PACKED_BYTES).increment(live.unsigned_abs());
         tracing::debug!(bytes = pack.size_bytes, live, "content was moved into a pack");
         Ok((pack, bytes))
     }

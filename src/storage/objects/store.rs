@@ -15,6 +15,7 @@ use object_store::{
 
 use super::Objects;
 use super::pack_location::PackId;
+use crate::domain::metric_families as families;
 use crate::domain::{Error, Result};
 
 pub(super) const SETTING: &str = "object-store-url";
@@ -196,7 +197,7 @@ pub(super) fn damaged(pack: &PackId, what: &str) -> Error {
 }
 
 fn unavailable(error: &dyn std::fmt::Display) -> Error {
-    metrics::counter!("threadkeep_object_store_failures_total").increment(1);
+    metrics::counter!(families::OBJECT_STORE_FAILURES).increment(1);
     Error::Unavailable { detail: format!("the object store: {error}"), retry_after: RETRY_AFTER }
 }
 

@@ -17,9 +17,10 @@ use sqlx::postgres::{PgConnection, PgQueryResult, PgRow, PgStatement, PgTypeInfo
 use sqlx::{Describe, Either, Execute, Executor, Postgres, SqlStr};
 use tokio::time::timeout;
 
-use super::notices;
 use super::prober::{Answer, Prober};
 use super::servers::Connected;
+use super::{failure, notices};
+use crate::storage::db::error_counts;
 
 /// A statement that takes longer is asked after.
 const PATIENCE: Duration = Duration::from_millis(1_500);
@@ -120,7 +121,11 @@ impl Watch {
         &self,
         answer: impl Future<Output = sqlx::Result<T>> + Send,
     ) -> sqlx::Result<T> {
-        let (answered, no_standby_has_it) = self.wait_for(notices::watched(answer)).await?;
+        let waited = self.wait_for(notices::watched(answer)).await;
+        if let Err(error) | Ok((Err(error), _)) = &waited {
+            error_counts::count(failure::class(error));
+        }
+        let (answered, no_standby_has_it) = waited?;
         if no_standby_has_it {
             return Err(broken(
                 "the wait for a standby was cancelled: the commit may be lost with this server",

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::domain::Error;
 use crate::domain::batch_error::BatchError;
 use crate::domain::error::Obstacle;
+use crate::storage::db::error_counts;
 
 /// Serialization failure, deadlock, and a cached plan that a migration made stale.
 const RETRY: [&str; 3] = ["40001", "40P01", "0A000"];
@@ -21,6 +22,51 @@ const IO_ERROR: &str = "58030";
 const DENIED: &str = "42501";
 /// Only searches have a limit of time.
 const CANCELED: &str = "57014";
+
+/// Classes of SQLSTATE that the metrics name; others are `other`.
+const CLASSES: [&str; 24] = [
+    "08",
+    "0A",
+    "21",
+    "22",
+    "23",
+    "25",
+    "26",
+    "28",
+    "2D",
+    "34",
+    "3D",
+    "3F",
+    "40",
+    "42",
+    "44",
+    "53",
+    "54",
+    "55",
+    "57",
+    "58",
+    "P0",
+    "XX",
+    error_counts::CONNECTION,
+    error_counts::OTHER,
+];
+
+/// Lets the counters of all classes begin at 0.
+pub fn begin_counting() {
+    CLASSES.into_iter().for_each(error_counts::begin);
+}
+
+/// The class of an error, for the metrics.
+pub fn class(error: &sqlx::Error) -> &'static str {
+    match code(error) {
+        Some(code) => {
+            let known = CLASSES.into_iter().find(|it| it.len() == 2 && code.starts_with(it));
+            known.unwrap_or(error_counts::OTHER)
+        }
+        None if is_connection(error) => error_counts::CONNECTION,
+        None => error_counts::OTHER,
+    }
+}
 
 pub fn of_batch(error: &sqlx::Error) -> BatchError {
     match code(error) {

@@ -26,7 +26,7 @@ use sqlx::Row;
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::{Engine, PoolUse, Renewed};
+use crate::domain::engine::{DatabaseSize, Engine, PoolUse, Renewed};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::domain::tenants::audit::Act;
@@ -102,6 +102,7 @@ impl PostgresStorage {
     /// # Errors
     /// `Obstacle` without a connection; `Invalid` with advice for a database that is not fit.
     pub async fn open(config: &StorageConfig) -> Result<Self> {
+        failure::begin_counting();
         let servers = first_connection::servers(config)?;
         first_connection::check(&servers).await?;
         let storage = Self {
@@ -246,6 +247,13 @@ impl Engine for PostgresStorage {
             self.first.usage("keys"),
             self.rights_writes.usage("rights"),
         ]
+    }
+
+    async fn measure(&self) -> Result<DatabaseSize> {
+        let mut connection = self.first.get().await?;
+        let text = "select pg_database_size(current_database())";
+        let bytes: i64 = sqlx::query_scalar(text).fetch_one(&mut *connection).await?;
+        Ok(DatabaseSize { main_bytes: bytes.unsigned_abs(), ..DatabaseSize::default() })
     }
 
     async fn check_ready(&self) -> Result<()> {

@@ -4,6 +4,7 @@
 
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use deadpool::managed::{
@@ -16,6 +17,7 @@ use super::servers::{Refusal, Servers};
 use crate::domain::Error;
 use crate::domain::engine::PoolUse;
 use crate::domain::scheduling::fair_places::{FairPlaces, Place, Share};
+use crate::storage::db::error_counts;
 
 /// How long a caller waits for a connection before it is told to come again.
 const WAIT: Duration = Duration::from_secs(10);
@@ -27,6 +29,14 @@ pub struct Manager {
     servers: Servers,
     /// Statements of these connections end when nobody waits for their answer any more.
     ends_unheard: bool,
+    /// How many connections were opened.
+    opened: AtomicU64,
+}
+
+impl Manager {
+    fn new(servers: Servers, ends_unheard: bool) -> Self {
+        Self { servers, ends_unheard, opened: AtomicU64::new(0) }
+    }
 }
 
 /// A connection, and when it is too old.
@@ -40,7 +50,12 @@ impl managed::Manager for Manager {
     type Error = Refusal;
 
     async fn create(&self) -> Result<Pooled, Refusal> {
-        let mut connection = Connection::new(self.servers.connect().await?);
+        let connected = self.servers.connect().await;
+        if let Err(refusal) = &connected {
+            error_counts::count(refusal.class());
+        }
+        let mut connection = Connection::new(connected?);
+        self.opened.fetch_add(1, Relaxed);
         if self.ends_unheard {
             // Not every system can tell: there they end by their time alone.
             let _ = connection.execute("set client_connection_check_interval = '500ms'").await;
@@ -77,7 +92,7 @@ pub struct Lease {
 
 impl Pool {
     pub fn new(servers: Servers, size: usize) -> Result<Self, Error> {
-        Self::of(Manager { servers, ends_unheard: false }, size, Share::WhileOthersWait)
+        Self::of(Manager::new(servers, false), size, Share::WhileOthersWait)
     }
 
     fn of(manager: Manager, size: usize, share: Share) -> Result<Self, Error> {
@@ -121,6 +136,7 @@ impl Pool {
             idle: status.available,
             max: status.max_size,
             waiting: status.waiting + self.places.waiting_count(),
+            opened: self.inner.manager().opened.load(Relaxed),
         }
     }
 
@@ -145,7 +161,7 @@ impl SearchPool {
     pub fn new(servers: &Servers, size: usize, time: Duration) -> Result<Self, Error> {
         let millis = time.as_millis().to_string();
         let servers = servers.map(|it| it.options([("statement_timeout", millis.as_str())]));
-        Ok(Self(Pool::of(Manager { servers, ends_unheard: true }, size, Share::Always)?))
+        Ok(Self(Pool::of(Manager::new(servers, true), size, Share::Always)?))
     }
 
     pub async fn get(&self, tenant: &str) -> Result<Lease, Error> {

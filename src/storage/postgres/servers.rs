@@ -12,7 +12,9 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{ConnectOptions as _, Row as _};
 use tokio::time::timeout;
 
+use super::failure;
 use super::prober::Prober;
+use crate::storage::db::error_counts;
 
 /// How long one server may take to let a connection in.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(2);
@@ -168,6 +170,16 @@ pub fn place(options: &PgConnectOptions) -> String {
     match options.get_socket() {
         Some(socket) => socket.display().to_string(),
         None => format!("{}:{}", options.get_host(), options.get_port()),
+    }
+}
+
+impl Refusal {
+    /// For the metrics.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Self::Sql(error) => failure::class(error),
+            Self::ReadOnly(_) | Self::Silent(_) | Self::All(_) => error_counts::CONNECTION,
+        }
     }
 }
 

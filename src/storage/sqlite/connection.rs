@@ -14,6 +14,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteJournalMode, Sq
 use sqlx::{Connection, Executor};
 use tokio::sync::{Mutex, MutexGuard};
 
+use self::pools::Opened;
 use self::server_lock::lock;
 use super::database_file::DatabaseFile;
 use super::errors::{no_room, open_error, times_full};
@@ -55,6 +56,7 @@ pub(in crate::storage) struct Connections {
     searchers: Arc<FairPlaces>,
     first_readers: Arc<FairPlaces>,
     idle: SyncMutex<Vec<Reader>>,
+    opened: Opened,
     read_times: ReadTimes,
     /// Keeps the advisory lock of a server.
     _lock: Option<File>,
@@ -94,6 +96,7 @@ impl Connections {
             searchers: FairPlaces::new(SEARCHERS, Share::Always),
             first_readers: FairPlaces::new(FIRST_READERS, Share::WhileOthersWait),
             idle: SyncMutex::new(Vec::new()),
+            opened: Opened::default(),
             read_times: ReadTimes::default(),
             _lock: lock,
         }
@@ -131,7 +134,7 @@ impl Connections {
         self.file.check().map_err(|error| sqlx::Error::Protocol(error.to_string()))?;
         let connection = match guard.take() {
             Some(connection) => connection,
-            None => SqliteConnection::connect_with(&self.options).await?,
+            None => self.opened.writer(&self.options).await?,
         };
         Ok(Write {
             guard,
@@ -230,8 +233,7 @@ impl Connections {
         let mut reader = match kept {
             Some(reader) => reader,
             None => {
-                let connected = SqliteConnection::connect_with(&self.options).await;
-                let mut connection = connected?;
+                let mut connection = self.opened.reader(&self.options).await?;
                 let limit = TimeLimit::of(&mut connection).await?;
                 Reader { connection, limit }
             }

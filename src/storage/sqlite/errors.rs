@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::domain::Error;
 use crate::domain::batch_error::BatchError;
 use crate::domain::error::Obstacle;
+use crate::storage::db::error_counts;
 
 /// SQLite's primary result codes that mean something to a caller.
 const BUSY: i32 = 5;
@@ -38,7 +39,47 @@ pub(super) fn times_full() -> u64 {
     TIMES_FULL.load(Relaxed)
 }
 
+/// SQLite's primary result codes that the metrics name; others are `other`.
+const NAMES: [(i32, &str); 16] = [
+    (1, "SQLITE_ERROR"),
+    (3, "SQLITE_PERM"),
+    (BUSY, "SQLITE_BUSY"),
+    (LOCKED, "SQLITE_LOCKED"),
+    (7, "SQLITE_NOMEM"),
+    (READ_ONLY, "SQLITE_READONLY"),
+    (INTERRUPTED, "SQLITE_INTERRUPT"),
+    (IO_ERROR, "SQLITE_IOERR"),
+    (CORRUPT, "SQLITE_CORRUPT"),
+    (FULL, "SQLITE_FULL"),
+    (CANNOT_OPEN, "SQLITE_CANTOPEN"),
+    (17, "SQLITE_SCHEMA"),
+    (18, "SQLITE_TOOBIG"),
+    (19, "SQLITE_CONSTRAINT"),
+    (20, "SQLITE_MISMATCH"),
+    (NOT_A_DATABASE, "SQLITE_NOTADB"),
+];
+
+/// Lets the counters of all codes begin at 0.
+pub(super) fn begin_counting() {
+    let names = NAMES.iter().map(|it| it.1);
+    names.chain([error_counts::CONNECTION, error_counts::OTHER]).for_each(error_counts::begin);
+}
+
+/// Each error is converted once, so it is counted where it is converted.
+fn count(error: &sqlx::Error) {
+    let class = match (error, primary_code(error)) {
+        (_, Some(code)) => {
+            NAMES.iter().find(|it| it.0 == code).map_or(error_counts::OTHER, |it| it.1)
+        }
+        (sqlx::Error::WorkerCrashed | sqlx::Error::Io(_), None) => error_counts::CONNECTION,
+        // No error of the database: a row that is not there, a column that cannot be read.
+        _ => return,
+    };
+    error_counts::count(class);
+}
+
 pub(in crate::storage) fn storage_error(error: &sqlx::Error) -> Error {
+    count(error);
     if is_unsynced(error) {
         return Error::CommitUnknown { detail: error.to_string() };
     }
@@ -108,6 +149,7 @@ fn is_unsynced(error: &sqlx::Error) -> bool {
 
 /// As [`storage_error`], for a batch. The codes say the same for every statement of it, its commit included.
 pub(in crate::storage) fn batch_error(error: &sqlx::Error) -> BatchError {
+    count(error);
     match (error, primary_code(error)) {
         (_, Some(BUSY | LOCKED)) => BatchError::Retry(error.to_string()),
         (sqlx::Error::WorkerCrashed | sqlx::Error::Io(_), _) => {

@@ -31,7 +31,7 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::{Engine, PoolUse, Renewed};
+use crate::domain::engine::{DatabaseSize, Engine, PoolUse, Renewed};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::storage::ReadTimes;
@@ -88,6 +88,7 @@ impl SqliteStorage {
     /// # Errors
     /// `Unavailable`, with advice, when another server has the file or its schema does not fit this binary.
     pub async fn open(config: SqliteConfig<'_>) -> Result<Self> {
+        errors::begin_counting();
         let is_new = database_file::check_before_opening(config.path, config.create)?;
         if !(is_new || config.exclusive || config.migrate)
             && let Some(options) = read_only::options(config.path)?
@@ -155,6 +156,10 @@ impl Engine for SqliteStorage {
 
     fn pools(&self) -> Vec<PoolUse> {
         self.connections.pools()
+    }
+
+    async fn measure(&self) -> Result<DatabaseSize> {
+        Ok(self.connections.measure().await)
     }
 
     async fn check_ready(&self) -> Result<()> {

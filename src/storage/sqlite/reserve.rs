@@ -19,6 +19,7 @@ use sqlx::{ConnectOptions as _, Connection as _};
 use super::database_file::DatabaseFile;
 use super::log_limit::empty;
 use super::private_files::{FILE_MODE, sibling};
+use crate::domain::engine::DatabaseSize;
 use crate::domain::error::Obstacle;
 use crate::domain::{Error, Result};
 
@@ -159,6 +160,16 @@ impl Reserve {
             }
         }
         file.sync_all()
+    }
+
+    /// Looks at the files, which may take as long as their disk does.
+    pub(super) fn measure(&self) -> DatabaseSize {
+        let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |it| it.len());
+        DatabaseSize {
+            main_bytes: bytes(&self.database),
+            log_bytes: Some(bytes(&sibling(&self.database, "-wal"))),
+            free_bytes: self.disk().ok().map(|it| it.free),
+        }
     }
 
     fn disk(&self) -> io::Result<Disk> {

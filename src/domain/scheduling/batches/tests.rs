@@ -39,6 +39,7 @@ impl Batches for FakeBatches {
     type Place = usize;
     type Outcome = Option<usize>;
 
+    const QUEUE: &str = "test";
     const METRIC: &str = "threadkeep_test_batch_commands";
 
     fn deadline(_: &Command) -> Micros {

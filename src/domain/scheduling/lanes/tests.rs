@@ -64,7 +64,7 @@ impl Stage {
         let fake: Arc<Fake> = Arc::default();
         let may_write = Arc::new([Semaphore::new(0), Semaphore::new(0)]);
         let writer = || FakeWriter { fake: Arc::clone(&fake), may_write: Arc::clone(&may_write) };
-        let lanes = Lanes::start(1, &Arc::new(Clock::System), writer);
+        let lanes = Lanes::start("test", 1, &Arc::new(Clock::System), writer);
         Self { lanes, fake, may_write }
     }
 

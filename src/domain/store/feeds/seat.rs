@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Feeds;
 use crate::domain::error::{Error, Result};
 use crate::domain::limits::LIMITS;
+use crate::domain::metric_families as families;
 
 /// A place among the followers.
 pub(in crate::domain) struct Seat {
@@ -41,7 +42,7 @@ impl Seat {
             *followed.holders.entry(holder.clone()).or_default() += 1;
         }
         hub.followers += 1;
-        metrics::gauge!("threadkeep_feed_followers").set(hub.followers as f64);
+        metrics::gauge!(families::FEED_FOLLOWERS).set(hub.followers as f64);
         Ok(Self { feeds: Arc::clone(feeds), tenant, holder })
     }
 }
@@ -54,7 +55,7 @@ impl Drop for Seat {
     fn drop(&mut self) {
         let mut hub = self.feeds.hub();
         hub.followers -= 1;
-        metrics::gauge!("threadkeep_feed_followers").set(hub.followers as f64);
+        metrics::gauge!(families::FEED_FOLLOWERS).set(hub.followers as f64);
         if let Some(followed) = hub.tenants.get_mut(&self.tenant) {
             followed.followers -= 1;
             if let Some(holder) = &self.holder

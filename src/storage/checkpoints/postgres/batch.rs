@@ -11,6 +11,7 @@ use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::planner::{Batch, SlotRow, SlotValue, ThreadRow, WriteRow};
 use crate::domain::checkpoints::prepared::PlannedScope;
 use crate::domain::checkpoints::storage::Outcome;
+use crate::domain::metric_families as families;
 use crate::domain::threads::alias::stored_alias;
 use crate::storage::content::scope_memory::KnownThread;
 use crate::storage::postgres::{PostgresStorage, failure};
@@ -27,7 +28,7 @@ impl PostgresStorage {
             return Ok(outcomes);
         }
         let known = batch.threads.iter().all(|it| self.known.contains(&it.tenant, &it.thread_id));
-        metrics::counter!("threadkeep_commit_batches_total", "form" => "full").increment(1);
+        metrics::counter!(families::COMMIT_BATCHES, "form" => "full").increment(1);
         let mut outcomes = self.send(batch, !known).await?;
         let vanished = known && outcomes.contains(&Outcome::Raced);
         if vanished {

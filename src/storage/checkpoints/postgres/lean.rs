@@ -18,6 +18,7 @@ use super::lean_sql::{LeanShape, assemble};
 use crate::domain::batch_error::BatchError;
 use crate::domain::checkpoints::planner::{Batch, SlotValue, ThreadRow};
 use crate::domain::checkpoints::storage::Outcome;
+use crate::domain::metric_families as families;
 use crate::storage::postgres::PostgresStorage;
 
 /// An entry takes about 200 bytes.
@@ -92,7 +93,7 @@ impl PostgresStorage {
         }
         let is_whole = outcomes.len() == batch.threads.len();
         let form = if is_whole { "lean" } else { "repeated" };
-        metrics::counter!("threadkeep_commit_batches_total", "form" => form).increment(1);
+        metrics::counter!(families::COMMIT_BATCHES, "form" => form).increment(1);
         Ok(is_whole.then_some(outcomes))
     }
 
