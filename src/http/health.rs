@@ -1,7 +1,6 @@
-//! Serves operators and tools: liveness, readiness, metrics, the API document. Only metrics need a key.
+//! Serves operators and tools: liveness, metrics, the API document. Only metrics need a key.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -13,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::openapi::docs;
 use super::openapi::documents::ApiDocument;
+use super::readiness::ready_for_operators;
 use super::request::call::{Answer, Holder};
 use super::request::problem::{Code, Problem};
 use super::request::query_fields::Fields;
@@ -21,9 +21,6 @@ use crate::domain::Error;
 use crate::domain::engine::PoolUse;
 use crate::domain::metric_families as families;
 use crate::domain::scheduling::shares::Turn;
-
-/// A load balancer asks often and must not wait for a storage that hangs.
-const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// Alive
 ///
@@ -34,36 +31,6 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 )]
 pub async fn alive() -> &'static str {
     "ok\n"
-}
-
-/// Ready
-///
-/// The storage answers and the keys were read lately.
-#[utoipa::path(
-    get, path = "/readyz", operation_id = "get_readiness", tag = "operation",
-    responses(
-        (status = 200, description = "Ready", body = String, content_type = "text/plain", example = "ready\n"),
-        (status = 503, description = "`unavailable`"),
-    ),
-)]
-pub async fn ready(State(app): State<Arc<App>>) -> Result<&'static str, Problem> {
-    if app.readiness.is_stopping() {
-        return Err(Problem::new(Code::Unavailable, "the server is stopping"));
-    }
-    if !app.authenticator.is_fresh() {
-        return Err(Problem::new(Code::Unavailable, "the keys could not be read for a while"));
-    }
-    app.writes.check()?;
-    check_storage(&app).await?;
-    Ok("ready\n")
-}
-
-/// # Errors
-/// 503 when the storage does not answer in time.
-pub async fn check_storage(app: &App) -> Result<(), Problem> {
-    let checked = tokio::time::timeout(READY_WITHIN, app.storage.check_ready()).await;
-    checked.map_err(|_| Problem::new(Code::Unavailable, "the storage does not answer"))??;
-    Ok(())
 }
 
 /// Metrics
@@ -90,7 +57,7 @@ pub fn operators(app: &Arc<App>, metrics: PrometheusHandle) -> Router {
     Router::new()
         .route("/metrics", get(rendered))
         .route("/healthz", get(alive))
-        .route("/readyz", get(ready))
+        .route("/readyz", get(ready_for_operators))
         .fallback(async || {
             Problem::new(Code::NotFound, "only /metrics, /healthz and /readyz are here")
         })

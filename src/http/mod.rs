@@ -12,6 +12,7 @@ mod flags;
 mod health;
 mod layers;
 pub mod openapi;
+mod readiness;
 pub mod request;
 mod service;
 mod sessions;
@@ -279,7 +280,7 @@ fn with_operation(router: OpenApiRouter<Arc<App>>) -> OpenApiRouter<Arc<App>> {
         .routes(needs(Any, routes!(tokens::handlers::narrow)))
         .routes(needs(Any, routes!(tokens::handlers::revoke)))
         .routes(routes!(health::alive))
-        .routes(routes!(health::ready))
+        .routes(routes!(readiness::ready))
         .routes(needs(Tenant(Read), routes!(health::metrics)))
         .routes(routes!(health::openapi))
         .routes(routes!(health::openapi_msgpack))

@@ -78,6 +78,7 @@ mod memory_snapshots;
 mod metrics;
 mod operators;
 mod ownership;
+mod readiness;
 mod refused_uploads;
 mod released;
 mod retention;

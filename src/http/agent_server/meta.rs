@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::query::flag;
 use crate::app::App;
-use crate::http::health::check_storage;
+use crate::http::readiness::check_storage;
 use crate::http::request::call::Answer;
 use crate::http::request::query_fields::Fields;
 

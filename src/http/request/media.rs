@@ -67,6 +67,20 @@ impl Format {
     }
 }
 
+/// Whether the caller names JSON, and plain text not as much. For answers that are text to whoever does not say.
+pub fn prefers_json(headers: &HeaderMap) -> bool {
+    let ranges = headers.get_all(header::ACCEPT).iter().filter_map(|it| it.to_str().ok());
+    let (mut json, mut text) = (0.0, 0.0);
+    for range in ranges.flat_map(|it| it.split(',')) {
+        match essence(range).as_str() {
+            "application/json" => json = weight(range),
+            "text/plain" => text = weight(range),
+            _ => {}
+        }
+    }
+    json > text
+}
+
 /// (specificity, weight) of each form so far.
 #[derive(Default)]
 struct Weights {
@@ -76,8 +90,7 @@ struct Weights {
 
 impl Weights {
     fn add(&mut self, range: &str) {
-        let weight = range.split(';').skip(1).find_map(|it| it.trim().strip_prefix("q="));
-        let weight = weight.map_or(1.0, |it| it.trim().parse().unwrap_or(0.0));
+        let weight = weight(range);
         let essence = essence(range);
         match (essence.as_str(), named(&essence)) {
             (_, Some(Format::Json)) => self.json = (2, weight),
@@ -100,6 +113,12 @@ impl Weights {
         }
         (self.json.1 > 0.0).then_some(Format::Json)
     }
+}
+
+/// How much the caller wants it.
+fn weight(range: &str) -> f32 {
+    let weight = range.split(';').skip(1).find_map(|it| it.trim().strip_prefix("q="));
+    weight.map_or(1.0, |it| it.trim().parse().unwrap_or(0.0))
 }
 
 /// A media type without its parameters, in lower case.
@@ -139,6 +158,22 @@ mod tests {
         assert_eq!(wanted("application/json;q=0, */*"), Some(Format::MessagePack));
         assert_eq!(wanted("text/html"), None);
         assert_eq!(wanted("application/json;q=0"), None);
+    }
+
+    #[test]
+    fn json_is_preferred_to_text_only_by_its_name() {
+        let prefers = |accept: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+            prefers_json(&headers)
+        };
+        assert!(prefers("application/json"));
+        assert!(prefers("text/plain;q=0.5, application/json, */*"));
+        for text in ["*/*", "application/*", "text/plain, application/json", "application/json;q=0"]
+        {
+            assert!(!prefers(text), "{text}");
+        }
+        assert!(!prefers_json(&HeaderMap::new()));
     }
 
     #[test]
