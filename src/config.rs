@@ -223,6 +223,11 @@ pub struct Serve {
     #[arg(long, env = "THREADKEEP_AUDIT_KEEP_DAYS", default_value_t = 90,
           value_parser = clap::value_parser!(u32).range(1..=36_500))]
     pub audit_keep_days: u32,
+    /// Milliseconds from which on a statement of the database is logged as slow: a warning with its text and time, without values. 0
+    /// logs none.
+    #[arg(long, env = "THREADKEEP_SLOW_STATEMENT_MS", default_value_t = 1_000,
+          value_parser = clap::value_parser!(u32).range(0..=3_600_000))]
+    pub slow_statement_ms: u32,
     /// Form of the log on standard error.
     #[arg(long, env = "THREADKEEP_LOG_FORMAT", value_enum, default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,

@@ -65,7 +65,8 @@ async fn examine(command: &Doctor) -> Result<Report> {
     let objects = objects(command).await?;
     let statement = Duration::from_secs(command.statement_seconds);
     // Searches by states are statements like others here.
-    let read_times = ReadTimes { search: statement, statement: Some(statement) };
+    let read_times =
+        ReadTimes { search: statement, statement: Some(statement), ..ReadTimes::default() };
     let opened = |config| StorageConfig { objects, read_times, ..config };
     let storage = match open_existing_as(&command.database, opened).await {
         // That is what the examination finds then.

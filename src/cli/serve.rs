@@ -67,6 +67,8 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
 async fn open(serve: &Serve, first_key: Option<&Secret>) -> Result<Arc<dyn Storage>> {
     let mut config = storage_config(&serve.database, !serve.no_migrate, serve.allow_unsafe)?;
     config.exclusive = true;
+    let slow = serve.slow_statement_ms;
+    config.read_times.slow = (slow > 0).then(|| Duration::from_millis(slow.into()));
     let shared = redis(serve.redis_url.as_deref())?;
     config.objects = objects(&serve.objects, shared, serve.allow_unsafe).await?;
     let patience = Duration::from_secs(serve.wait_for_database.into());

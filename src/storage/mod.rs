@@ -23,6 +23,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::ConnectOptions;
+
 use self::db::access::Accessible;
 use self::objects::Objects;
 use self::tenants::tenant_keys::check_start;
@@ -30,6 +32,9 @@ pub use crate::content::master_key::{MasterKey, MasterKeys};
 use crate::domain::limits::LIMITS;
 use crate::domain::storage::Storage;
 use crate::domain::{Error, Result};
+
+/// A statement that takes longer is logged, where nothing else is set.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// Where the data lives and how it is reached.
 #[derive(Debug, Clone)]
@@ -51,18 +56,32 @@ pub struct StorageConfig {
     pub read_times: ReadTimes,
 }
 
-/// When reads are ended. Nothing ends a statement that writes.
+/// When reads are ended, and which statements are slow. Nothing ends a statement that writes.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadTimes {
     /// A search or a list as a whole.
     pub search: Duration,
     /// One statement of another read; None: it takes as long as it takes.
     pub statement: Option<Duration>,
+    /// A statement that takes as long is logged, with its text and without values; None: none is.
+    pub slow: Option<Duration>,
 }
 
 impl Default for ReadTimes {
     fn default() -> Self {
-        Self { search: Duration::from_secs(LIMITS.search_seconds_max), statement: None }
+        Self {
+            search: Duration::from_secs(LIMITS.search_seconds_max),
+            statement: None,
+            slow: Some(SLOW),
+        }
+    }
+}
+
+impl ReadTimes {
+    /// Lets connections log slow statements. They are warnings of `sqlx::query`.
+    fn logged<O: ConnectOptions>(self, options: O) -> O {
+        let level = "warn".parse().expect("it is the name of a level");
+        options.log_slow_statements(level, self.slow.unwrap_or(Duration::MAX))
     }
 }
 

@@ -46,7 +46,7 @@ GROUPS = {
     "Browsers and other issuers": ["files-origin", "cors-origin", "no-console", "no-agent-server", "assistants", "default-graph-id", "state-update-channels", "issuers", "agentrail"],
     "Memory for differences": ["recent-bytes-max", "expanded-bytes-max"],
     "Threads, rates and the audit log": ["retention-interval", "busy-seconds", "thread-metadata-keys", "requests-per-second", "audit-keep-days"],
-    "Stopping and the log": ["drain-seconds", "stop-seconds", "log"],
+    "Stopping and the log": ["drain-seconds", "stop-seconds", "slow-statement-ms", "log"],
 }  # fmt: skip
 # Variables that no option has.
 OTHER_VARIABLES = {

@@ -45,7 +45,7 @@ pub fn servers(config: &StorageConfig) -> Result<Servers> {
         tracing::warn!("{weakness}");
     }
     let name = other_servers::own_name(config);
-    Ok(servers.map(|it| it.application_name(name).options(SESSION)))
+    Ok(servers.map(|it| config.read_times.logged(it.application_name(name).options(SESSION))))
 }
 
 /// Connects once to every server. One has to take writes, and not more than one: two primaries have different data.

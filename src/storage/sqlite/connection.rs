@@ -102,9 +102,9 @@ impl Connections {
         }
     }
 
-    /// Ends reads when they take longer.
+    /// Ends reads when they take longer, and logs slow statements.
     pub(super) fn ending(self, read_times: ReadTimes) -> Self {
-        Self { read_times, ..self }
+        Self { options: read_times.logged(self.options), read_times, ..self }
     }
 
     /// Looks from now on whether the path still leads to the file that was opened, keeps a reserve for a full disk, and the log short.
