@@ -9,6 +9,7 @@ mod doctor;
 mod embeddings;
 mod encryption;
 mod stopping;
+mod support;
 mod tls;
 mod transfer;
 
@@ -28,6 +29,7 @@ pub use self::doctor::{Doctor, ReportFormat};
 pub use self::embeddings::EmbeddingsEndpoint;
 pub use self::encryption::{Encrypt, Encryption, MasterKey};
 pub use self::stopping::Stopping;
+pub use self::support::Support;
 pub use self::tls::Tls;
 pub use self::transfer::{Export, Import};
 
@@ -107,6 +109,11 @@ pub enum Command {
     /// the rest is examined. Exit code 0: sound, orphans are only a note; 1: something is damaged, missing, unread or counted
     /// wrongly; 2 and above: it could not run.
     Doctor(Doctor),
+    /// Make one file about a server for whoever helps with it: versions, settings without secrets, sizes and numbers of rows, and with
+    /// `--url` the metrics of a running server. No contents, keys or names of tenants.
+    ///
+    /// Runs beside a server. On an embedded database it goes through the whole file. What cannot be read is named, and the exit code says why.
+    Support(Box<Support>),
     /// Print an OpenAPI document.
     #[command(hide = true)]
     Openapi {

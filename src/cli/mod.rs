@@ -25,6 +25,7 @@ mod settings;
 pub mod sources;
 mod sql_role;
 mod stopping;
+mod support;
 mod tenants;
 mod token;
 mod waiting;
@@ -78,6 +79,7 @@ pub fn run(Loaded { config, settings }: Loaded) -> Result<ExitCode> {
             Command::Encrypt(command) => encryption::encrypt(command).await?,
             Command::Doctor(command) => return Ok(doctor::run(command).await),
             Command::Openapi { .. } => {}
+            Command::Support(command) => return support::run(*command, &settings).await,
             Command::Export(command) => return export::run(command).await,
             Command::Import(command) if command.from.is_some() => {
                 return import_from::run(command).await;

@@ -22,6 +22,22 @@ pub fn run(command: &Settings, settings: &[Setting]) -> Result<()> {
     }
 }
 
+/// The line of a setting for somebody else: an address with a name, a password or a query in it is a secret, too.
+pub(super) fn shareable(setting: &Setting) -> String {
+    let has_secret = |text: &str| {
+        url::Url::parse(text).is_ok_and(|it| {
+            !it.username().is_empty() || it.password().is_some() || it.query().is_some()
+        })
+    };
+    let is_secret = setting.is_secret
+        || match &setting.value {
+            Some(Value::One(text)) => has_secret(text),
+            Some(Value::Many(texts)) => texts.iter().any(|it| has_secret(it)),
+            Some(Value::Switch(_)) | None => false,
+        };
+    line(&Setting { is_secret, ..setting.clone() })
+}
+
 /// As a line of a config file. A comment where there is no value to write down.
 fn line(setting: &Setting) -> String {
     let Setting { name, value, source, is_secret } = setting;

@@ -45,6 +45,24 @@ pub struct Renewed {
     pub leases_ended: u64,
 }
 
+/// A table of the database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSize {
+    pub name: &'static str,
+    /// On PostgreSQL the estimate of its statistics for a large table. None: counting took too long.
+    pub rows: Option<i64>,
+    /// With its indexes; None where that took too long.
+    pub bytes: Option<i64>,
+}
+
+/// What a database consists of, without what is in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The newest migration.
+    pub schema_version: i64,
+    pub tables: Vec<TableSize>,
+}
+
 #[async_trait]
 pub trait Engine: BackgroundTaskStorage {
     /// `postgres` or `sqlite`.
@@ -58,6 +76,11 @@ pub trait Engine: BackgroundTaskStorage {
     /// How large the database is. One round trip, or a look at the files.
     async fn measure(&self) -> Result<DatabaseSize> {
         Ok(DatabaseSize::default())
+    }
+
+    /// Its tables with their sizes. It may go through the whole database.
+    async fn take_inventory(&self) -> Result<Inventory> {
+        Ok(Inventory::default())
     }
 
     /// One trivial statement.

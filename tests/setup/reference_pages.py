@@ -48,6 +48,8 @@ GROUPS = {
     "Threads, rates and the audit log": ["retention-interval", "busy-seconds", "thread-metadata-keys", "requests-per-second", "audit-keep-days"],
     "Stopping and the log": ["drain-seconds", "stop-seconds", "slow-statement-ms", "log"],
 }  # fmt: skip
+# With fewer rows a list is easier to read than a table.
+TABLE_ROWS_MIN = 3
 # Variables that no option has.
 OTHER_VARIABLES = {
     "THREADKEEP_MASTER_KEY": "the master key itself, in place of `--master-key-file`",
@@ -56,7 +58,8 @@ OTHER_VARIABLES = {
     "THREADKEEP_EMBEDDINGS_KEY": "the key of the endpoint for embeddings",
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT": "the object store's credentials, region and "
     "endpoint",
-    "THREADKEEP_URL, THREADKEEP_API_KEY": "read by the clients, not by the server: its address, and a key or token",
+    "THREADKEEP_URL, THREADKEEP_API_KEY": "read by the clients, not by the server: its address, and a key or token; "
+    "`threadkeep support` reads the key, too",
 }
 
 
@@ -229,6 +232,8 @@ def command_line(commands: list[Help]) -> Iterator[str]:
     )
     (migrate,) = [it for it in commands if it.command == "threadkeep migrate"]
     database = {it.name for it in migrate.settings}
+    (serve,) = [it for it in commands if it.command == "threadkeep serve"]
+    of_serve = {it.name for it in serve.settings}
     yield "## Options of the database"
     yield ""
     yield "Every command that opens the database has these."
@@ -261,6 +266,9 @@ def command_line(commands: list[Help]) -> Iterator[str]:
             own = [it for it in own if it.name not in WHOSE_KEYS]
         opens = any(it.name in database for it in command.settings)
         and_database = ", with the options of the database" if opens else ""
+        if command.command == "threadkeep support":
+            own = [it for it in command.settings if it.name not in of_serve]
+            and_database = ", with [the options of `serve`](../operate/configuration.md)"
         yield f"{about} Usage: `{command.usage}`{and_database}."
         yield ""
         if own:
@@ -273,7 +281,11 @@ def _options(settings: list[Setting]) -> Iterator[str]:
         variable = f" Variable `{it.variable}`." if it.variable else ""
         default = f" Default `{it.default}`." if it.default else ""
         rows.append([code(it.name), f"{told(it)}{variable}{default}"])
-    yield from table(["option", "what it does"], rows)
+    if len(rows) >= TABLE_ROWS_MIN:
+        yield from table(["option", "what it does"], rows)
+        return
+    yield from (f"- {name}: {text}" for name, text in rows)
+    yield ""
 
 
 def operations(*names: str) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:

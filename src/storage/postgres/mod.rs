@@ -26,7 +26,7 @@ use sqlx::Row;
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::{DatabaseSize, Engine, PoolUse, Renewed};
+use crate::domain::engine::{DatabaseSize, Engine, Inventory, PoolUse, Renewed};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::domain::tenants::audit::Act;
@@ -40,6 +40,7 @@ use crate::storage::content::secret_memory::{Memory, SecretMemory};
 use crate::storage::content::wrapped::rotate;
 use crate::storage::files::contents;
 use crate::storage::maintenance::encrypting::encrypt;
+use crate::storage::maintenance::inventory::inventory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start, missing};
 use crate::storage::sessions::SessionMemory;
@@ -62,6 +63,10 @@ pub(in crate::storage) const TENANT_IN_INDEX: &str = "tenant collate \"POSIX\"";
 /// The database's clock, in microseconds.
 pub(in crate::storage) const NOW: &str =
     "(extract(epoch from clock_timestamp()) * 1000000)::bigint";
+const TABLE_SIZES: &str =
+    "select cast(c.relname as text), pg_total_relation_size(c.oid), cast(c.reltuples as bigint)
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = current_schema() and c.relkind = 'r'";
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
 
@@ -254,6 +259,10 @@ impl Engine for PostgresStorage {
         let text = "select pg_database_size(current_database())";
         let bytes: i64 = sqlx::query_scalar(text).fetch_one(&mut *connection).await?;
         Ok(DatabaseSize { main_bytes: bytes.unsigned_abs(), ..DatabaseSize::default() })
+    }
+
+    async fn take_inventory(&self) -> Result<Inventory> {
+        inventory(self, TABLE_SIZES).await
     }
 
     async fn check_ready(&self) -> Result<()> {

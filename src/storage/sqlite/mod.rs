@@ -31,7 +31,7 @@ use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
 use crate::domain::doctor::{Examine, Progress, Report};
-use crate::domain::engine::{DatabaseSize, Engine, PoolUse, Renewed};
+use crate::domain::engine::{DatabaseSize, Engine, Inventory, PoolUse, Renewed};
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::storage::ReadTimes;
@@ -41,6 +41,7 @@ use crate::storage::content::secret_memory::SecretMemory;
 use crate::storage::content::wrapped::rotate;
 use crate::storage::files::contents;
 use crate::storage::maintenance::encrypting::encrypt;
+use crate::storage::maintenance::inventory::inventory;
 use crate::storage::objects::Objects;
 use crate::storage::objects::audit::{audit, check_start, missing};
 use crate::storage::sessions::SessionMemory;
@@ -48,6 +49,10 @@ use crate::storage::store::models::ModelMemory;
 use crate::storage::tenants::tenant_keys::{destroy, given};
 use crate::storage::tokens::credentials::sweep_credentials;
 
+/// Goes through all pages of the file.
+const TABLE_SIZES: &str = "select s.tbl_name, sum(d.pgsize), null
+    from (select name, pgsize from dbstat where aggregate = true) d join sqlite_schema s on s.name = d.name
+    group by s.tbl_name";
 /// Namespace roots whose scopes this process remembers.
 const KNOWN_ROOTS_MAX: u64 = 100_000;
 
@@ -160,6 +165,10 @@ impl Engine for SqliteStorage {
 
     async fn measure(&self) -> Result<DatabaseSize> {
         Ok(self.connections.measure().await)
+    }
+
+    async fn take_inventory(&self) -> Result<Inventory> {
+        inventory(self, TABLE_SIZES).await
     }
 
     async fn check_ready(&self) -> Result<()> {
