@@ -132,6 +132,8 @@ it("a support bundle has versions, limits and counts, and nothing of a person", 
     'threadkeep_x_total{tenant="secret-tenant"} 1',
     'other_total{route="/v1/x"} 1',
     'threadkeep_database_waiting{pool="data"} 2',
+    'threadkeep_problems_total{code="internal"} 1',
+    'threadkeep_queue_wait_seconds_count{queue="items",size="small"} 3',
   ].join("\n");
   const at = new Date("2026-01-31T13:00:00Z");
   const samples = samplesIn(`${TEXT}\n${hostile}`);
@@ -148,6 +150,8 @@ it("a support bundle has versions, limits and counts, and nothing of a person", 
     metrics: expect.arrayContaining([
       "threadkeep_stale_threads 12",
       'threadkeep_database_waiting{pool="data"} 2',
+      'threadkeep_problems_total{code="internal"} 1',
+      'threadkeep_queue_wait_seconds_count{queue="items",size="small"} 3',
       'threadkeep_http_request_seconds_count{method="GET",route="/v1/threads/{id}",status="503"} 2',
     ]),
   });

@@ -4,8 +4,10 @@ import type { ServerInfo } from "threadkeep";
 import type { Sample } from "./metrics_text.js";
 
 /** Labels whose values are words of the program. */
-const HTTP = ["method", "route", "status"];
-const LABELS = new Set([...HTTP, "le", "quantile", "turn", "form", "reason", "pool", "state"]);
+const HTTP = ["operation", "method", "route", "status", "code"];
+const QUEUES = ["queue", "size", "turn", "form", "reason", "task"];
+const DATABASE = ["pool", "state", "class", "part", "version", "engine"];
+const LABELS = new Set([...HTTP, ...QUEUES, ...DATABASE, "le", "quantile"]);
 const OWN = /^threadkeep_[a-z_]+$/;
 const WORD = /^[A-Za-z0-9_.+{}*/-]{1,100}$/;
 

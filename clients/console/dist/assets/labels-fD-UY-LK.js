@@ -1,0 +1,1 @@
+import{en as e}from"./index-BgzFrpPj.js";function t(e){return r(e,/[A-Za-z0-9_@+-]/)}function n(e){return r(e,/[A-Za-z0-9_@+:-]/)}function r(t,n){let r=new TextEncoder().encode(e(t,`subject`));return Array.from(r,e=>{let t=String.fromCharCode(e);return n.test(t)?t:`~${e.toString(16).padStart(2,`0`)}`}).join(``)}export{n,t};

@@ -1,1 +1,0 @@
-import{_n as e}from"./index-qPsV55Fw.js";var t=e();function n({query:e,title:n}){let{hasNextPage:r,isFetchingNextPage:i,fetchNextPage:a}=e;return r?(0,t.jsx)(`button`,{type:`button`,className:`button`,disabled:i,onClick:()=>void a(),children:n}):null}export{n as t};

@@ -1,1 +1,0 @@
-import{_n as e}from"./index-qPsV55Fw.js";var t=e();function n({labelledBy:e,heads:n,children:r}){return(0,t.jsx)(`section`,{className:`table-wrap`,"aria-labelledby":e,tabIndex:0,children:(0,t.jsxs)(`table`,{children:[(0,t.jsx)(`thead`,{children:(0,t.jsx)(`tr`,{children:n.map(e=>(0,t.jsx)(`th`,{scope:`col`,children:e},e))})}),(0,t.jsx)(`tbody`,{children:r})]})})}export{n as t};
