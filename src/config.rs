@@ -8,6 +8,7 @@ mod browsers;
 mod doctor;
 mod embeddings;
 mod encryption;
+mod healthcheck;
 mod stopping;
 mod support;
 mod tls;
@@ -28,6 +29,7 @@ pub use self::browsers::Browsers;
 pub use self::doctor::{Doctor, ReportFormat};
 pub use self::embeddings::EmbeddingsEndpoint;
 pub use self::encryption::{Encrypt, Encryption, MasterKey};
+pub use self::healthcheck::Healthcheck;
 pub use self::stopping::Stopping;
 pub use self::support::Support;
 pub use self::tls::Tls;
@@ -48,6 +50,8 @@ pub struct Config {
 pub enum Command {
     /// Serve the HTTP API.
     Serve(Box<Serve>),
+    /// Ask a running server whether it is ready. Exit code 0: it is; 1: it is not, and standard error says why.
+    Healthcheck(Healthcheck),
     /// Look at the settings of `serve`: flags, variables, and the file that `--config` names.
     #[command(subcommand)]
     Config(Settings),

@@ -10,6 +10,7 @@ mod encryption;
 mod erase;
 pub mod exit;
 mod export;
+mod healthcheck;
 mod import;
 mod import_from;
 mod keys;
@@ -63,6 +64,7 @@ pub fn run(Loaded { config, settings }: Loaded) -> Result<ExitCode> {
     let done = runtime.block_on(async {
         match config.command {
             Command::Serve(serve) => serve::run(*serve).await?,
+            Command::Healthcheck(command) => return healthcheck::run(command).await,
             Command::Config(command) => settings::run(&command, &settings)?,
             Command::Migrate(database) => migrate(&database).await?,
             Command::Keys(command) => keys::run(command).await?,

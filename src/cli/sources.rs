@@ -247,7 +247,9 @@ fn of_file(
 }
 
 fn all_settings(command: &Command) -> Vec<String> {
-    let own = settings(command).map(|it| name_of(it).to_owned());
+    // A command that takes no file has settings of its own, too.
+    let takes_file = command.get_arguments().any(|it| it.get_long() == Some(CONFIG));
+    let own = settings(command).filter(|_| takes_file).map(|it| name_of(it).to_owned());
     let mut all: Vec<String> =
         own.chain(command.get_subcommands().flat_map(all_settings)).collect();
     all.sort_unstable();

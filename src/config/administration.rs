@@ -225,7 +225,7 @@ fn seconds(text: &str) -> Result<u64, String> {
 }
 
 /// An address that a link can begin with, without a slash at its end.
-fn origin(text: &str) -> Result<String, String> {
+pub(super) fn origin(text: &str) -> Result<String, String> {
     let url = Url::parse(text).ok().filter(|it| matches!(it.scheme(), "http" | "https"));
     let is_plain = url.is_some_and(|it| it.query().is_none() && it.fragment().is_none());
     let address = is_plain.then(|| text.trim_end_matches('/').to_owned());

@@ -42,6 +42,13 @@ def test_the_server_waits_for_postgresql_and_writes_nothing_beside_it() -> None:
     assert services["postgres"]["environment"]["POSTGRES_PASSWORD"] == "secret"
 
 
+def test_the_health_of_the_server_is_asked_with_the_program_of_the_image() -> None:
+    check = read(PASSWORDS)["threadkeep"]["healthcheck"]
+    assert check["test"] == ["CMD", "/threadkeep", "healthcheck"]
+    help_ = subprocess.check_output([settings.BINARY, *check["test"][2:], "--help"], text=True)
+    assert "THREADKEEP_HEALTHCHECK_URL" in help_
+
+
 def test_others_come_by_profile_alone() -> None:
     profiles = {name: it.get("profiles") for name, it in read(PASSWORDS).items()}
     assert profiles == {

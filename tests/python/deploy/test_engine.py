@@ -96,6 +96,8 @@ def test_the_image_serves_from_a_volume(docker: Docker) -> None:
         wait_until(lambda: ready(url, docker, container), "the server in the container")
         body = {"namespace": ["notes"], "key": "a", "value": {"kept": True}}
         assert post_json(url, "/v1/store/put", body, key=key).status == 200
+        address = f"--env=THREADKEEP_HEALTHCHECK_URL={url}"
+        assert docker("exec", address, container, "/threadkeep", "healthcheck") == "ready\n"
         docker("stop", "--time", str(settings.PATIENCE_SECONDS), container)
         (state,) = json.loads(docker("inspect", container))
         assert (state["State"]["ExitCode"], state["Config"]["User"]) == (0, "65532:65532")

@@ -1,5 +1,6 @@
 """The image: its folder is whole, and the program serves from it alone, as another user than root, where only the data can be written."""
 
+import json
 import os
 import re
 import subprocess
@@ -37,6 +38,14 @@ def instructions() -> list[list[str]]:
     found = [it.split(maxsplit=1) for it in lines if it and not it.startswith("#")]
     last = max(number for number, it in enumerate(found) if it[0] == "FROM")
     return found[last:]
+
+
+def health_check() -> list[str]:
+    """The arguments of the program."""
+    (text,) = [it[1] for it in instructions() if it[0] == "HEALTHCHECK"]
+    program, *arguments = json.loads(text.split("CMD ", 1)[1])
+    assert program == "/threadkeep"
+    return arguments
 
 
 def variables() -> dict[str, str]:
@@ -120,8 +129,12 @@ def test_it_serves_from_a_root_that_cannot_be_written(root: Path, run: Run) -> N
     wait_until(ready, "the server of the image")
     body = {"namespace": ["notes"], "key": "a", "value": {"kept": True}}
     assert post_json(url, "/v1/store/put", body, key=key).status == 200
+    healthy = run(*health_check(), THREADKEEP_HEALTHCHECK_URL=url)
+    assert healthy.communicate() == ("ready\n", None) and healthy.returncode == 0
     server.terminate()
     assert server.wait(settings.PATIENCE_SECONDS) == 0
+    unhealthy = run(*health_check(), THREADKEEP_HEALTHCHECK_URL=url)
+    assert "nothing listens there" in unhealthy.communicate()[0] and unhealthy.returncode == 1
     assert list((root / "data").iterdir()) == [], "the data is in the volume"
 
 

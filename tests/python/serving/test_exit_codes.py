@@ -78,6 +78,10 @@ def no_tenant(world: World) -> Done:
     return run("erase", "--tenant", "acmee", "--subject", "ann", *world.data)
 
 
+def not_ready(world: World) -> Done:
+    return run("healthcheck", "--url", f"http://127.0.0.1:{free_port()}")
+
+
 def few_descriptors(world: World) -> Done:
     limited = ["bash", "-c", 'ulimit -n 100; exec "$0" "$@"', settings.BINARY, "serve", *world.data]
     return subprocess.run(
@@ -340,6 +344,7 @@ def second_server(world: World) -> Done:
 HAPPENINGS: dict[str, Callable[[World], Done]] = {
     "what is named is not there": nothing_named,
     "a tenant that is not there": no_tenant,
+    "`healthcheck` of a server that is not there": not_ready,
     "an unknown option": unknown_option,
     "a setting that cannot be right": impossible_setting,
     "a database URL of another kind": other_url,
