@@ -42,6 +42,10 @@ const NAME_BYTES_MAX: usize = 256;
 #[derive(Debug, Parser)]
 #[command(name = "threadkeep", version, propagate_version = true)]
 pub struct Config {
+    /// Print one JSON value on standard output. Each line on standard error is a JSON object then; the last one of a command that fails has
+    /// `error` and `exit_code`.
+    #[arg(long, global = true)]
+    pub json: bool,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -61,6 +65,8 @@ pub enum Command {
     #[command(subcommand)]
     Keys(Keys),
     /// List the tenants that there are: what each has stored, and when it was last written to.
+    ///
+    /// One per line: name, bytes, threads, items, time of the last write.
     Tenants(Tenants),
     /// Say how much a tenant may keep and how often it may ask.
     #[command(subcommand)]

@@ -1,7 +1,8 @@
 //! Implements `threadkeep audit`: prints a tenant's log, and refusals of unknown callers, which no tenant can read.
 
+use super::form::{Form, Rows};
 use super::opening::open_existing;
-use super::{print, tenants};
+use super::tenants;
 use crate::config::Audit;
 use crate::domain::Result;
 use crate::domain::caller::check_tenant;
@@ -10,8 +11,9 @@ use crate::domain::tenants::audit::{self, ActKind, Event, EventQuery};
 use crate::domain::tenants::operators::OPERATORS;
 use crate::domain::tenants::refusals::UNKNOWN_TENANT;
 use crate::domain::time::{parse_rfc3339, rfc3339};
+use crate::http::EventOut;
 
-pub(super) async fn run(command: Audit) -> Result<()> {
+pub(super) async fn run(command: Audit, form: Form) -> Result<()> {
     let tenant = match command.tenant.as_deref() {
         Some(tenant) => {
             check_tenant(tenant)?;
@@ -30,32 +32,36 @@ pub(super) async fn run(command: Audit) -> Result<()> {
         after: None,
     };
     let storage = open_existing(&command.database, None).await?;
-    let lines = list_of(storage.as_ref(), tenant, query).await;
+    let listed = list(storage.as_ref(), tenant, query, Rows::new(form)).await;
     storage.close().await;
-    print(&lines?)
-}
-
-/// A tenant may have nothing but its log.
-async fn list_of(storage: &dyn Storage, tenant: &str, query: EventQuery) -> Result<String> {
-    let lines = list(storage, tenant, query).await?;
-    if lines.is_empty() && ![UNKNOWN_TENANT, OPERATORS].contains(&tenant) {
-        tenants::require(storage, tenant).await?;
-    }
-    Ok(lines)
+    listed
 }
 
 /// Page by page, up to the limit.
-async fn list(storage: &dyn Storage, tenant: &str, mut query: EventQuery) -> Result<String> {
-    let mut lines = String::new();
+async fn list(
+    storage: &dyn Storage,
+    tenant: &str,
+    mut query: EventQuery,
+    mut rows: Rows,
+) -> Result<()> {
     loop {
         let page = audit::list(storage, tenant, query.clone()).await?;
-        lines.extend(page.events.iter().map(line));
         query.limit -= page.events.len();
         query.after = page.next;
+        for event in page.events {
+            let line = line(&event);
+            rows.add(|| line, &EventOut::of(event))?;
+        }
+        rows.flush()?;
         if query.after.is_none() || query.limit == 0 {
-            return Ok(lines);
+            break;
         }
     }
+    // A tenant may have nothing but its log.
+    if rows.is_empty() && ![UNKNOWN_TENANT, OPERATORS].contains(&tenant) {
+        tenants::require(storage, tenant).await?;
+    }
+    rows.end()
 }
 
 /// Time, act, actor, object, count, details; `-` for what is not known.

@@ -6,8 +6,9 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
+use super::form::{Answer, Form};
 use super::opening::{embedded_path, open_existing, placed_journal};
-use super::{io, print};
+use super::io;
 use crate::config::{Backup, PostgresPrograms};
 use crate::domain::Result;
 use crate::domain::clock::{Clock, Micros};
@@ -22,7 +23,7 @@ const DAY: Micros = 86_400_000_000;
 const READ_BYTES: usize = 1 << 20;
 
 /// Prints the manifest and what was removed.
-pub(super) async fn run(command: Backup) -> Result<()> {
+pub(super) async fn run(command: Backup, form: Form) -> Result<()> {
     let place = Place::parse(SETTING, &command.to)?;
     let journal = placed_journal(&command.database)?;
     // Says what is wrong with the database or its settings before anything is written.
@@ -52,7 +53,7 @@ pub(super) async fn run(command: Backup) -> Result<()> {
             report["erasures_forgotten"] = json!(erasures);
         }
     }
-    print(&format!("{report:#}\n"))
+    form.print(&Answer::new(format!("{report:#}\n"), &report)?)
 }
 
 pub(super) fn programs(settings: &PostgresPrograms) -> Programs {

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::exit;
+use super::form::{Answer, Form};
 use super::opening::open_existing_as;
-use super::{exit, print};
-use crate::config::{Doctor, ReportFormat};
+use crate::config::Doctor;
 use crate::decode::run_state::READ_STATE;
 use crate::domain::caller::check_tenant;
 use crate::domain::checkpoints::run_states::{COUNTED_MAX, DerivedRunStates};
@@ -40,8 +41,8 @@ struct Aside {
 /// Nothing is known: the examination could not run, for a reason that has no exit code of its own.
 const FAILED: u8 = 2;
 
-pub(super) async fn run(command: Doctor) -> ExitCode {
-    match examine(&command).await {
+pub(super) async fn run(command: Doctor, form: Form) -> ExitCode {
+    match examine(&command, form).await {
         Ok(report) if report.is_sound() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(UNSOUND),
         Err(error) => {
@@ -52,13 +53,13 @@ pub(super) async fn run(command: Doctor) -> ExitCode {
                 ),
                 other => other.to_string(),
             };
-            eprintln!("threadkeep: the examination could not run: {why}");
-            ExitCode::from(exit::code(&error).max(FAILED))
+            let sentence = format!("the examination could not run: {why}");
+            form.fail(&sentence, exit::code(&error).max(FAILED))
         }
     }
 }
 
-async fn examine(command: &Doctor) -> Result<Report> {
+async fn examine(command: &Doctor, form: Form) -> Result<Report> {
     if let Some(tenant) = &command.tenant {
         check_tenant(tenant)?;
     }
@@ -70,7 +71,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
     let opened = |config| StorageConfig { objects, read_times, ..config };
     let storage = match open_existing_as(&command.database, opened).await {
         // That is what the examination finds then.
-        Err(Error::Integrity(cause)) => return show_unopened(command, &cause),
+        Err(Error::Integrity(cause)) => return show_unopened(command, &cause, form),
         storage => storage?,
     };
     let request =
@@ -78,7 +79,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
     let progress = Progress::default();
     let examined = storage.examine_watched(&request, &progress);
     let report = if command.progress || std::io::stderr().is_terminal() {
-        watched(examined, &progress).await
+        watched(examined, &progress, form).await
     } else {
         examined.await
     };
@@ -99,7 +100,7 @@ async fn examine(command: &Doctor) -> Result<Report> {
     if command.tenant.is_some() && !has_tenant && report.is_all_read() {
         return Err(Error::NotFound("a tenant with anything stored was"));
     }
-    show(command, (engine, &report, &aside))?;
+    form.or(command.format).print(&shown(engine, &report, &aside)?)?;
     Ok(report)
 }
 
@@ -117,7 +118,7 @@ async fn examine_states(
 }
 
 /// A database that cannot be opened is a finding.
-fn show_unopened(command: &Doctor, cause: &str) -> Result<Report> {
+fn show_unopened(command: &Doctor, cause: &str, form: Form) -> Result<Report> {
     let mut report = Report::default();
     let detail = format!("the database cannot be opened: {cause}");
     report.find(State::Damaged, Noun::Pages, 0, FindingPlace::default(), detail);
@@ -126,21 +127,19 @@ fn show_unopened(command: &Doctor, cause: &str) -> Result<Report> {
         Some(url) if !url.starts_with("sqlite://") => "postgres",
         _ => "sqlite",
     };
-    show(command, (engine, &report, &aside))?;
+    form.or(command.format).print(&shown(engine, &report, &aside)?)?;
     Ok(report)
 }
 
-fn show(command: &Doctor, (engine, report, aside): (&str, &Report, &Aside)) -> Result<()> {
-    print(&match command.format {
-        ReportFormat::Json => as_json(engine, report, aside),
-        ReportFormat::Text => as_text(engine, report, aside),
-    })
+fn shown(engine: &str, report: &Report, aside: &Aside) -> Result<Answer> {
+    Answer::new(as_text(engine, report, aside), &document(engine, report, aside))
 }
 
 /// Says every second how far it is.
 async fn watched(
     examined: impl Future<Output = Result<Report>>,
     progress: &Progress,
+    form: Form,
 ) -> Result<Report> {
     let mut examined = std::pin::pin!(examined);
     let mut ticks = tokio::time::interval(PROGRESS_EVERY);
@@ -149,7 +148,7 @@ async fn watched(
     loop {
         tokio::select! {
             report = &mut examined => return report,
-            _ = ticks.tick() => eprintln!("threadkeep: {}", said(&progress.step())),
+            _ = ticks.tick() => form.note(&said(&progress.step())),
         }
     }
 }
@@ -178,7 +177,7 @@ async fn objects(command: &Doctor) -> Result<Option<Arc<Objects>>> {
     Ok(Some(Arc::new(Objects::open(url, Packing::default(), true).await?)))
 }
 
-fn as_json(engine: &str, report: &Report, aside: &Aside) -> String {
+fn document(engine: &str, report: &Report, aside: &Aside) -> serde_json::Value {
     let mut document = json!(report);
     let parked = aside.parked.iter().map(|it| {
         json!({
@@ -190,7 +189,7 @@ fn as_json(engine: &str, report: &Report, aside: &Aside) -> String {
     document["stale_threads"] = json!(aside.stale_threads);
     document["engine"] = json!(engine);
     document["sound"] = json!(report.is_sound());
-    format!("{document:#}\n")
+    document
 }
 
 fn as_text(engine: &str, report: &Report, aside: &Aside) -> String {

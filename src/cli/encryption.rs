@@ -7,8 +7,11 @@ use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::json;
+
+use super::form::{Answer, Form};
 use super::opening::{journal, open_existing_as};
-use super::{io, master_key_command, print};
+use super::{io, master_key_command};
 use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
 use crate::domain::clock::Clock;
@@ -108,19 +111,28 @@ fn malformed(what: &str) -> Error {
     Error::invalid(FIELD, detail)
 }
 
-pub(super) async fn run(command: Command) -> Result<()> {
+pub(super) async fn run(command: Command, form: Form) -> Result<()> {
     match command {
-        Command::Create { to: None } => print(&format!("{}\n", MasterKey::random_text())),
-        Command::Create { to: Some(file) } => create(&file),
-        Command::Rotate { new_master_key_file, database } => {
-            rotate(&new_master_key_file, &database).await
+        Command::Create { to: None } => {
+            let key = MasterKey::random_text();
+            form.print(&Answer::new(format!("{key}\n"), &json!({ "master_key": key }))?)
         }
-        Command::Destroy { tenant, yes, database } => destroy(&tenant, yes, &database).await,
+        Command::Create { to: Some(file) } => create(&file, form),
+        Command::Rotate { new_master_key_file, database } => {
+            rotate(&new_master_key_file, &database, form).await
+        }
+        Command::Destroy { tenant, yes, database } => {
+            check_tenant(&tenant)?;
+            if !yes {
+                return Err(unsure(&tenant));
+            }
+            destroy(&tenant, &database, form).await
+        }
     }
 }
 
 /// Never overwrites a file: it may be the master key of a database.
-fn create(file: &Path) -> Result<()> {
+fn create(file: &Path, form: Form) -> Result<()> {
     let failed = |error: std::io::Error| {
         io(&format!("the master key file {} cannot be made", file.display()), &error)
     };
@@ -128,11 +140,11 @@ fn create(file: &Path) -> Result<()> {
         File::options().write(true).create_new(true).mode(KEY_MODE).open(file).map_err(failed)?;
     let text = format!("{}\n", MasterKey::random_text());
     made.write_all(text.as_bytes()).and_then(|()| made.sync_all()).map_err(failed)?;
-    eprintln!(
-        "threadkeep: wrote a new master key to {}, readable for this user only",
-        file.display()
-    );
-    Ok(())
+    let shown = file.display().to_string();
+    if form == Form::Text {
+        form.note(&format!("wrote a new master key to {shown}, readable for this user only"));
+    }
+    form.print(&Answer::new("", &json!({ "file": shown }))?)
 }
 
 /// Files of master keys that others can read, for the log of a server.
@@ -151,7 +163,7 @@ fn is_readable_by_others(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|it| it.permissions().mode() & OTHERS_READ != 0)
 }
 
-async fn rotate(new: &Path, database: &Database) -> Result<()> {
+async fn rotate(new: &Path, database: &Database, form: Form) -> Result<()> {
     let Some(given) = masters(&database.encryption)? else {
         return Err(Error::invalid(
             FIELD,
@@ -165,17 +177,19 @@ async fn rotate(new: &Path, database: &Database) -> Result<()> {
     let changed = storage.rotate_master_key().await;
     storage.close().await;
     let changed = changed?;
-    print(&format!("{changed} keys are wrapped with the new master key; none needs the old one\n"))
+    let text =
+        format!("{changed} keys are wrapped with the new master key; none needs the old one\n");
+    form.print(&Answer::new(text, &json!({ "keys": changed }))?)
 }
 
-async fn destroy(tenant: &str, yes: bool, database: &Database) -> Result<()> {
-    check_tenant(tenant)?;
-    if !yes {
-        let detail = format!(
-            "this makes everything that tenant {tenant} has stored unreadable, for ever: repeat it with --yes"
-        );
-        return Err(Error::invalid("yes", detail));
-    }
+fn unsure(tenant: &str) -> Error {
+    let detail = format!(
+        "this makes everything that tenant {tenant} has stored unreadable, for ever: repeat it with --yes"
+    );
+    Error::invalid("yes", detail)
+}
+
+async fn destroy(tenant: &str, database: &Database, form: Form) -> Result<()> {
     let journal = journal(database)?;
     let storage = open_existing_as(database, |config| config).await?;
     let destroyed = async {
@@ -187,12 +201,13 @@ async fn destroy(tenant: &str, yes: bool, database: &Database) -> Result<()> {
     let destroyed = destroyed.await;
     storage.close().await;
     if destroyed? {
-        return print(&format!("the key of tenant {tenant} is destroyed\n"));
+        let text = format!("the key of tenant {tenant} is destroyed\n");
+        return form.print(&Answer::new(text, &json!({ "tenant": tenant, "destroyed": true }))?);
     }
     Err(Error::NotFound("a key of this tenant that encrypts was"))
 }
 
-pub(super) async fn encrypt(command: Encrypt) -> Result<()> {
+pub(super) async fn encrypt(command: Encrypt, form: Form) -> Result<()> {
     let Some(masters) = masters(&command.database.encryption)? else {
         return Err(Error::invalid(FIELD, "a master key is needed: --master-key-file"));
     };
@@ -210,12 +225,12 @@ pub(super) async fn encrypt(command: Encrypt) -> Result<()> {
         ..config
     };
     let storage = open_existing_as(&command.database, opened).await?;
-    let done = encrypt_all(storage.as_ref(), &command).await;
+    let done = encrypt_all(storage.as_ref(), &command, form).await;
     storage.close().await;
-    print(&done?)
+    form.print(&done?)
 }
 
-async fn encrypt_all(storage: &dyn Storage, command: &Encrypt) -> Result<String> {
+async fn encrypt_all(storage: &dyn Storage, command: &Encrypt, form: Form) -> Result<Answer> {
     let others = storage.count_other_servers().await?;
     if others > 0 {
         let detail = format!(
@@ -227,7 +242,7 @@ async fn encrypt_all(storage: &dyn Storage, command: &Encrypt) -> Result<String>
     let unsigned = storage.list_unsigned().await?;
     let owners = storage.list_unsigned_owners().await?;
     let shown = shown(&unsigned) + &shown_owners(&owners);
-    if !shown.is_empty() && !command.yes && !is_confirmed(&shown)? {
+    if !shown.is_empty() && !command.yes && !is_confirmed(&shown, form)? {
         let detail = format!(
             "the master key would sign these, and whoever has one of these keys, or is named as an owner, reads the tenant's content:\n{shown}\
              revoke what is not yours (threadkeep keys revoke, before there is a master key), then repeat it with --yes"
@@ -240,7 +255,9 @@ async fn encrypt_all(storage: &dyn Storage, command: &Encrypt) -> Result<String>
     let tenants = storage.encrypt_stored().await?;
     storage.sign(&unsigned).await?;
     storage.sign_owners(&owners).await?;
-    Ok(format!("{tenants} tenants were encrypted; the database holds nothing readable of them\n"))
+    let text =
+        format!("{tenants} tenants were encrypted; the database holds nothing readable of them\n");
+    Answer::new(text, &json!({ "tenants": tenants }))
 }
 
 /// A line for each key that would be signed, and for what else tokens depend on.
@@ -278,9 +295,9 @@ fn shown_owners(unsigned: &[UnsignedOwners]) -> String {
     text
 }
 
-/// Asks at a terminal. False: there is none, or the answer is no.
-fn is_confirmed(shown: &str) -> Result<bool> {
-    if !std::io::stdin().is_terminal() {
+/// Asks at a terminal. False: there is none, or a program reads what is said, or the answer is no.
+fn is_confirmed(shown: &str, form: Form) -> Result<bool> {
+    if form == Form::Json || !std::io::stdin().is_terminal() {
         return Ok(false);
     }
     eprint!("{shown}Sign these with the master key? Type yes: ");

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::form::{Answer, Form};
 use super::opening::{journal, open_existing};
-use super::{print, tenants};
+use super::tenants;
 use crate::config::Erase;
 use crate::domain::Result;
 use crate::domain::caller::{Caller, check_tenant};
@@ -14,8 +15,8 @@ use crate::domain::storage::Storage;
 use crate::domain::tenants::audit::COMMAND_LINE;
 use crate::domain::tenants::erasure::Erasures;
 
-/// Prints the receipt as JSON.
-pub(super) async fn run(command: Erase) -> Result<()> {
+/// Prints the receipt, which is JSON in both forms.
+pub(super) async fn run(command: Erase, form: Form) -> Result<()> {
     check_tenant(&command.tenant)?;
     let journal = journal(&command.database)?;
     let storage = open_existing(&command.database, None).await?;
@@ -29,5 +30,6 @@ pub(super) async fn run(command: Erase) -> Result<()> {
     };
     let receipt = receipt.await;
     storage.close().await;
-    print(&format!("{:#}\n", json!(receipt?)))
+    let receipt = json!(receipt?);
+    form.print(&Answer::new(format!("{receipt:#}\n"), &receipt)?)
 }

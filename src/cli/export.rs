@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use serde_json::json;
 
+use super::form::{Answer, Form};
 use super::opening::{embedded_path, embedded_url, open_existing, open_existing_as};
 use super::{io, tenants};
 use crate::config::Export;
@@ -37,12 +38,16 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Something was left out.
 const NOT_WHOLE: u8 = 1;
 
-pub(super) async fn run(command: Export) -> Result<ExitCode> {
+pub(super) async fn run(command: Export, form: Form) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
+    if form == Form::Json && command.to == Path::new("-") {
+        let detail = "--json prints the report on standard output, where --to - writes the file: name a file with --to";
+        return Err(Error::invalid("to", detail));
+    }
     let key = command.signing_key_file.as_deref().map(read_key).transpose()?;
     let objects = objects(command.object_store_url.as_deref()).await?;
     let database = open_existing(&command.database, objects.clone()).await?;
-    let mut salvage = Salvage::default();
+    let mut salvage = Salvage { form, left_out: BTreeMap::new(), copy: None };
     let exported = async {
         if command.skip_damaged {
             salvage.copy_if_indexes_are_damaged(&command).await;
@@ -64,9 +69,12 @@ pub(super) async fn run(command: Export) -> Result<ExitCode> {
     if command.skip_damaged {
         report["left_out"] = json!(salvage.left_out);
     }
-    // Standard output may be the file.
-    eprintln!("threadkeep: exported {report}");
-    eprintln!("threadkeep: the file is NOT ENCRYPTED; keep it as you keep the database");
+    match form {
+        // Standard output may be the file.
+        Form::Text => form.note(&format!("exported {report}")),
+        Form::Json => form.print(&Answer::new("", &report)?)?,
+    }
+    form.note("the file is NOT ENCRYPTED; keep it as you keep the database");
     Ok(if salvage.left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(NOT_WHOLE) })
 }
 
@@ -86,7 +94,7 @@ async fn write(
     unless_damaged(command.skip_damaged, checked)?;
     let mut output = Destination::make(&command.to)?;
     let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);
-    unless_damaged(command.skip_damaged, record(database, &act).await)?;
+    unless_damaged(command.skip_damaged, record(database, &act, salvage.form).await)?;
     let to = (&mut output as &mut dyn Output, key);
     let exported = if command.skip_damaged {
         let mut tell = |it: LeftOut| salvage.leave_out(&it);
@@ -99,8 +107,8 @@ async fn write(
 }
 
 /// What is brought off a damaged database.
-#[derive(Default)]
 struct Salvage {
+    form: Form,
     /// Of each kind, how much is not in the file.
     left_out: BTreeMap<&'static str, u64>,
     /// What is read in place of the database.
@@ -121,7 +129,7 @@ impl Salvage {
             Ok(None) => {}
             Ok(Some(copy)) => {
                 let indexes = copy.indexes.join(", ");
-                eprintln!("threadkeep: damaged indexes are made anew in a copy: {indexes}");
+                self.form.note(&format!("damaged indexes are made anew in a copy: {indexes}"));
                 for it in copy.left_out.iter().filter(|it| it.tenant == command.tenant) {
                     self.leave_out(&LeftOut {
                         kind: it.kind,
@@ -139,28 +147,30 @@ impl Salvage {
     }
 
     fn leave_out(&mut self, it: &LeftOut) {
-        eprintln!("threadkeep: {}", shown(it));
+        self.form.note(&shown(it));
         *self.left_out.entry(it.kind).or_default() += 1;
     }
 }
 
 /// Writes the act. What is brought off a full disk matters more than the line that says so, and a copy that may only be read has no
 /// log of its own.
-async fn record(storage: &dyn Storage, act: &Act) -> Result<()> {
+async fn record(storage: &dyn Storage, act: &Act, form: Form) -> Result<()> {
     match storage.record_act(act).await {
-        Err(Error::Obstacle { kind: Obstacle::DiskFull, detail }) => lacks_act(&detail),
+        Err(Error::Obstacle { kind: Obstacle::DiskFull, detail }) => {
+            lacks_act(&detail, form);
+        }
         Err(Error::Obstacle { kind: Obstacle::PermissionDenied, detail })
             if storage.name() == "sqlite" =>
         {
-            lacks_act(&detail);
+            lacks_act(&detail, form);
         }
         recorded => recorded?,
     }
     Ok(())
 }
 
-fn lacks_act(detail: &str) {
-    eprintln!("threadkeep: warning: the audit log lacks this export: {detail}");
+fn lacks_act(detail: &str, form: Form) {
+    form.note(&format!("warning: the audit log lacks this export: {detail}"));
 }
 
 /// Damage ends an export, unless what is whole is wanted.

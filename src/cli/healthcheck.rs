@@ -8,9 +8,10 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode, Url};
 use serde::Deserialize;
+use serde_json::json;
 use url::Host;
 
-use super::print;
+use super::form::{Answer, Form};
 use crate::config::Healthcheck;
 use crate::domain::{Error, Result};
 
@@ -26,19 +27,19 @@ struct Problem {
     detail: String,
 }
 
-pub(super) async fn run(command: Healthcheck) -> Result<ExitCode> {
+pub(super) async fn run(command: Healthcheck, form: Form) -> Result<ExitCode> {
     let refuse = |error: url::ParseError| Error::invalid("url", format!("--url: {error}"));
     let url = Url::parse(&format!("{}/readyz", command.url)).map_err(refuse)?;
     match ask(url.clone()).await? {
         Ok(()) => {
-            print("ready\n")?;
+            form.print(&Answer::new("ready\n", &json!({ "ready": true }))?)?;
             Ok(ExitCode::SUCCESS)
         }
         Err(reason) => {
             // Without a password that the address may have.
             let place = url.origin().ascii_serialization();
-            eprintln!("threadkeep: the server at {place} is not ready: {reason}");
-            Ok(ExitCode::from(NOT_READY))
+            let sentence = format!("the server at {place} is not ready: {reason}");
+            Ok(form.fail(&sentence, NOT_READY))
         }
     }
 }

@@ -10,9 +10,10 @@ use bytes::Bytes;
 use serde_json::json;
 
 use super::export::{objects, read_key};
+use super::form::{Answer, Form};
 use super::opening::{open_for_dry_run, open_or_make};
-use super::{io, print, tenants};
-use crate::config::{Import, ReportFormat};
+use super::{io, tenants};
+use crate::config::Import;
 use crate::domain::Result;
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
@@ -24,7 +25,7 @@ use crate::export::{ImportOptions, Imported, Input, Tally, import, verify};
 const PIECE_BYTES: usize = 1 << 20;
 const SHOW_EVERY: Duration = Duration::from_secs(2);
 
-pub(super) async fn run(command: Import) -> Result<()> {
+pub(super) async fn run(command: Import, form: Form) -> Result<()> {
     check_tenant(&command.tenant)?;
     let key = command.signing_key_file.as_deref().map(read_key).transpose()?;
     let options = ImportOptions {
@@ -43,20 +44,16 @@ pub(super) async fn run(command: Import) -> Result<()> {
     } else {
         (open_or_make(&command.database, objects).await?, None)
     };
-    let imported = Box::pin(read((&command.tenant, file), &*storage, &options));
+    let imported = Box::pin(read((&command.tenant, file), &*storage, &options, form));
     let imported = if options.dry_run {
         imported.await
     } else {
-        tenants::telling_new(&*storage, &command.tenant, imported).await
+        tenants::telling_new(form, &*storage, &command.tenant, imported).await
     };
     storage.close().await;
     let imported = imported?;
-    // Standard output is for scripts.
-    eprintln!("threadkeep: {}", left_behind(&command.tenant));
-    print(&match command.format {
-        ReportFormat::Json => format!("{:#}\n", json!(imported)),
-        ReportFormat::Text => as_text(&imported),
-    })
+    form.note(&left_behind(&command.tenant));
+    form.or(command.format).print(&Answer::new(as_text(&imported), &imported)?)
 }
 
 /// What a file of `threadkeep export` never has.
@@ -71,6 +68,7 @@ async fn read(
     (tenant, file): (&str, &Path),
     storage: &dyn Storage,
     options: &ImportOptions,
+    form: Form,
 ) -> Result<Imported> {
     let mut caller = Caller::of_tenant(tenant);
     crate::domain::tenants::audit::COMMAND_LINE.clone_into(&mut caller.credential);
@@ -83,7 +81,7 @@ async fn read(
     let mut progress = |so_far: &Imported| {
         if shows && shown.elapsed() > SHOW_EVERY {
             shown = Instant::now();
-            eprintln!("threadkeep: {}", json!(so_far));
+            form.note(&json!(so_far).to_string());
         }
     };
     import(storage, &caller, &mut input, (options, &Clock::System), &mut progress).await

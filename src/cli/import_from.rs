@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::form::{Answer, Form};
 use super::opening::{open_for_dry_run, open_or_make};
-use super::{print, tenants};
-use crate::config::{Import, ReportFormat};
+use super::tenants;
+use crate::config::Import;
 use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::storage::Storage;
@@ -21,26 +22,22 @@ use crate::storage::objects::{Objects, Packing};
 const INCOMPLETE: u8 = 1;
 const SHOW_EVERY: Duration = Duration::from_secs(2);
 
-pub(super) async fn run(command: Import) -> Result<ExitCode> {
+pub(super) async fn run(command: Import, form: Form) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
     let source = Source::parse(command.from.as_deref().unwrap_or_default())?;
     let (storage, _folder) = open(&command).await?;
-    let reported = take_over(&storage, &source, &command);
+    let reported = take_over(&storage, &source, &command, form);
     let report = if command.dry_run {
         reported.await
     } else {
-        tenants::telling_new(&*storage, &command.tenant, reported).await
+        tenants::telling_new(form, &*storage, &command.tenant, reported).await
     };
     storage.close().await;
     let report = report?;
-    print(&match command.format {
-        ReportFormat::Json => {
-            let mut document = json!(report);
-            document["dry_run"] = json!(command.dry_run);
-            format!("{document:#}\n")
-        }
-        ReportFormat::Text => as_text(&report, command.dry_run),
-    })?;
+    let mut document = json!(report);
+    document["dry_run"] = json!(command.dry_run);
+    let answer = Answer::new(as_text(&report, command.dry_run), &document)?;
+    form.or(command.format).print(&answer)?;
     Ok(if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::from(INCOMPLETE) })
 }
 
@@ -48,14 +45,15 @@ async fn take_over(
     storage: &Arc<dyn Storage>,
     source: &Source,
     command: &Import,
+    form: Form,
 ) -> Result<Report> {
     let target = Target::open(storage, &command.tenant, command.dry_run).await?;
-    eprintln!("threadkeep: importing from {source}");
+    form.note(&format!("importing from {source}"));
     let mut shown = Instant::now();
     let mut show = |so_far: &Report| {
         if shown.elapsed() >= SHOW_EVERY {
             shown = Instant::now();
-            eprintln!("threadkeep: {}", progress(so_far));
+            form.note(&progress(so_far));
         }
     };
     let report = import(source, &target, &mut show).await;

@@ -10,6 +10,7 @@ mod encryption;
 mod erase;
 pub mod exit;
 mod export;
+pub mod form;
 mod healthcheck;
 mod import;
 mod import_from;
@@ -34,6 +35,9 @@ mod waiting;
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use serde_json::json;
+
+use self::form::{Answer, Form};
 use self::sources::Loaded;
 use crate::config::{Command, Database, LogFormat, Openapi};
 use crate::domain::{Error, Result};
@@ -44,7 +48,7 @@ use crate::storage;
 ///
 /// # Errors
 /// What the person at the terminal has to know; the text is meant for them.
-pub fn run(Loaded { config, settings }: Loaded) -> Result<ExitCode> {
+pub fn run(Loaded { config, settings }: Loaded, form: Form) -> Result<ExitCode> {
     if let Command::Openapi { document, .. } = config.command {
         let document = match document {
             Openapi::Json => ApiDocument::Json,
@@ -58,35 +62,36 @@ pub fn run(Loaded { config, settings }: Loaded) -> Result<ExitCode> {
         Command::Serve(serve) => (serve.log_format, serve.log_filter.as_str()),
         _ => (LogFormat::Text, "warn"),
     };
+    let format = if form == Form::Json { LogFormat::Json } else { format };
     logging::start(format, filter)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| io("the runtime could not be started", &error))?;
     let done = runtime.block_on(async {
         match config.command {
-            Command::Serve(serve) => serve::run(*serve).await?,
-            Command::Healthcheck(command) => return healthcheck::run(command).await,
-            Command::Config(command) => settings::run(&command, &settings)?,
-            Command::Migrate(database) => migrate(&database).await?,
-            Command::Keys(command) => keys::run(command).await?,
-            Command::Tenants(command) => tenants::run(command).await?,
-            Command::Quotas(command) => quotas::run(command).await?,
-            Command::Audit(command) => audit::run(command).await?,
-            Command::Token(command) => token::run(command).await?,
-            Command::Console(command) => console::run(command).await?,
-            Command::SqlRole(command) => sql_role::run(command).await?,
-            Command::Erase(command) => erase::run(command).await?,
-            Command::Backup(command) => backup::run(command).await?,
-            Command::Restore(command) => restore::run(command).await?,
-            Command::MasterKey(command) => encryption::run(command).await?,
-            Command::Encrypt(command) => encryption::encrypt(command).await?,
-            Command::Doctor(command) => return Ok(doctor::run(command).await),
+            Command::Serve(serve) => serve::run(*serve, form).await?,
+            Command::Healthcheck(command) => return healthcheck::run(command, form).await,
+            Command::Config(command) => settings::run(&command, &settings, form)?,
+            Command::Migrate(database) => migrate(&database, form).await?,
+            Command::Keys(command) => keys::run(command, form).await?,
+            Command::Tenants(command) => tenants::run(command, form).await?,
+            Command::Quotas(command) => quotas::run(command, form).await?,
+            Command::Audit(command) => audit::run(command, form).await?,
+            Command::Token(command) => token::run(command, form).await?,
+            Command::Console(command) => console::run(command, form).await?,
+            Command::SqlRole(command) => sql_role::run(command, form).await?,
+            Command::Erase(command) => erase::run(command, form).await?,
+            Command::Backup(command) => backup::run(command, form).await?,
+            Command::Restore(command) => restore::run(command, form).await?,
+            Command::Support(command) => return support::run(*command, &settings, form).await,
+            Command::MasterKey(command) => encryption::run(command, form).await?,
+            Command::Encrypt(command) => encryption::encrypt(command, form).await?,
+            Command::Doctor(command) => return Ok(doctor::run(command, form).await),
             Command::Openapi { .. } => {}
-            Command::Support(command) => return support::run(*command, &settings).await,
-            Command::Export(command) => return export::run(command).await,
+            Command::Export(command) => return export::run(command, form).await,
             Command::Import(command) if command.from.is_some() => {
-                return import_from::run(command).await;
+                return import_from::run(command, form).await;
             }
-            Command::Import(command) => import::run(command).await?,
+            Command::Import(command) => import::run(command, form).await?,
         }
         Ok(ExitCode::SUCCESS)
     });
@@ -95,10 +100,11 @@ pub fn run(Loaded { config, settings }: Loaded) -> Result<ExitCode> {
     done
 }
 
-async fn migrate(database: &Database) -> Result<()> {
+async fn migrate(database: &Database, form: Form) -> Result<()> {
     let storage = storage::open(&opening::storage_config(database, true, true)?).await?;
     storage.close().await;
-    print("the schema is up to date\n")
+    let value = json!({ "engine": storage.name(), "up_to_date": true });
+    form.print(&Answer::new("the schema is up to date\n", &value)?)
 }
 
 fn print(text: &str) -> Result<()> {

@@ -10,8 +10,9 @@ use sha2::{Digest as _, Sha256};
 
 use super::backup::programs;
 use super::export::objects;
+use super::form::{Answer, Form};
 use super::opening::{embedded_path, embedded_url, placed_journal, storage_config};
-use super::{io, print};
+use super::io;
 use crate::auth::authenticator::Identity;
 use crate::auth::keys;
 use crate::config::{Database, Restore};
@@ -59,7 +60,7 @@ struct Replayed {
     tenant_keys_destroyed: u64,
 }
 
-pub(super) async fn run(command: Restore) -> Result<()> {
+pub(super) async fn run(command: Restore, form: Form) -> Result<()> {
     let journal = placed_journal(&command.database)?;
     // A journal that cannot be read is told before anything is made.
     let entries = match &journal {
@@ -83,11 +84,12 @@ pub(super) async fn run(command: Restore) -> Result<()> {
         (None, None) => return Err(Error::invalid(FROM, "--from or --in-place must be given")),
     };
     if journal.is_none() {
-        eprintln!(
-            "threadkeep: warning: without --journal-url nothing says which keys were revoked and who was erased after the backup"
+        form.note(
+            "warning: without --journal-url nothing says which keys were revoked and who was erased after the backup",
         );
     }
-    print(&format!("{:#}\n", json!(report)))
+    let report = json!(report);
+    form.print(&Answer::new(format!("{report:#}\n"), &report)?)
 }
 
 /// Of a database that is not embedded.

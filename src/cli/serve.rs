@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusHandle;
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::descriptors::connections_max;
+use super::form::Form;
 use super::opening::{journal, storage_config};
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
 use super::{bootstrap, encryption, io, listening, measuring, print, sources, waiting};
@@ -39,7 +41,7 @@ use crate::storage::objects::{Objects, Packing};
 const REMEMBERED_FOR: Duration = Duration::from_mins(10);
 const EMBEDDINGS_KEY: &str = "THREADKEEP_EMBEDDINGS_KEY";
 
-pub(super) async fn run(serve: Serve) -> Result<()> {
+pub(super) async fn run(serve: Serve, form: Form) -> Result<()> {
     let mut signals = Signals::listen()?;
     let connections_max = connections_max(&serve)?;
     let first_key = bootstrap::given()?;
@@ -56,7 +58,7 @@ pub(super) async fn run(serve: Serve) -> Result<()> {
         }
     };
     measuring::describe(storage.name());
-    let ground = Ground { connections_max, metrics, storage: Arc::clone(&storage) };
+    let ground = Ground { form, connections_max, metrics, storage: Arc::clone(&storage) };
     let result = listen(&serve, ground, &mut signals).await;
     if result.is_err() {
         storage.close().await;
@@ -89,6 +91,7 @@ async fn open(serve: &Serve, first_key: Option<&Secret>) -> Result<Arc<dyn Stora
 
 /// What a server listens with.
 struct Ground {
+    form: Form,
     storage: Arc<dyn Storage>,
     metrics: PrometheusHandle,
     connections_max: usize,
@@ -171,7 +174,7 @@ fn facts(serve: &Serve) -> Facts {
 }
 
 async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<()> {
-    let Ground { storage, metrics, connections_max } = ground;
+    let Ground { form, storage, metrics, connections_max } = ground;
     let (listener, operators) = listeners(serve).await?;
     let local = address_of(&listener)?;
     let tls = followed_certificate(&serve.tls, local)?;
@@ -228,10 +231,7 @@ async fn listen(serve: &Serve, ground: Ground, signals: &mut Signals) -> Result<
              that expired and let local programs in without one (--keyless)"
         );
     }
-    if let Some(operators) = &operators {
-        print(&format!("metrics on http://{}/metrics\n", address_of(operators)?))?;
-    }
-    print(&format!("listening on {scheme}://{local}\n"))?;
+    announce(form, &format!("{scheme}://{local}"), operators.as_ref())?;
     let operators = operators.map(|it| (it, http::operators(&app, metrics)));
     let times = Times::of(&serve.stopping);
     let bounds = bounds(serve, connections_max, times.of_requests());
@@ -306,6 +306,22 @@ fn followed_certificate(settings: &config::Tls, local: SocketAddr) -> Result<Opt
         );
     }
     Ok(tls)
+}
+
+/// Says where the server is. In one line in both forms: programs wait for it.
+fn announce(form: Form, url: &str, operators: Option<&TcpListener>) -> Result<()> {
+    let metrics = operators.map(address_of).transpose()?.map(|it| format!("http://{it}/metrics"));
+    if form == Form::Json {
+        let mut document = json!({ "listening": url });
+        if let Some(metrics) = metrics {
+            document["metrics"] = json!(metrics);
+        }
+        return print(&format!("{document}\n"));
+    }
+    if let Some(metrics) = metrics {
+        print(&format!("metrics on {metrics}\n"))?;
+    }
+    print(&format!("listening on {url}\n"))
 }
 
 fn address_of(listener: &TcpListener) -> Result<SocketAddr> {

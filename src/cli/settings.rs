@@ -1,7 +1,10 @@
 //! Runs `threadkeep config`: checks the settings of `serve`, and prints them with where each is from.
 
+use serde_json::json;
+
+use super::form::{Answer, Form};
+use super::serve;
 use super::sources::{Setting, Value};
-use super::{print, serve};
 use crate::config::Settings;
 use crate::domain::Result;
 
@@ -12,13 +15,17 @@ const HIDDEN: &str = "(hidden)";
 ///
 /// # Errors
 /// What is wrong with a setting.
-pub fn run(command: &Settings, settings: &[Setting]) -> Result<()> {
+pub(super) fn run(command: &Settings, settings: &[Setting], form: Form) -> Result<()> {
     match command {
         Settings::Check(asked) => {
             serve::check(asked)?;
-            print("the settings are right\n")
+            let value = json!({ "valid": true });
+            form.print(&Answer::new("the settings are right\n", &value)?)
         }
-        Settings::Show(_) => print(&settings.iter().map(line).collect::<String>()),
+        Settings::Show(_) => {
+            let lines: String = settings.iter().map(line).collect();
+            form.print(&Answer::new(lines, &settings.iter().map(document).collect::<Vec<_>>())?)
+        }
     }
 }
 
@@ -36,6 +43,23 @@ pub(super) fn shareable(setting: &Setting) -> String {
             Some(Value::Switch(_)) | None => false,
         };
     line(&Setting { is_secret, ..setting.clone() })
+}
+
+/// `value` is absent where there is none, and of secrets; `source` where there is no value.
+fn document(setting: &Setting) -> serde_json::Value {
+    let Setting { name, value, source, is_secret } = setting;
+    let mut document = json!({ "name": name, "secret": is_secret });
+    if let Some(value) = value {
+        document["source"] = json!(source.to_string());
+        if !is_secret {
+            document["value"] = match value {
+                Value::Switch(is_on) => json!(is_on),
+                Value::One(text) => text.parse::<i64>().map_or(json!(text), |number| json!(number)),
+                Value::Many(texts) => json!(texts),
+            };
+        }
+    }
+    document
 }
 
 /// As a line of a config file. A comment where there is no value to write down.

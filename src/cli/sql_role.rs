@@ -1,6 +1,8 @@
 //! Implements `threadkeep sql-role create | list | drop`: login roles of PostgreSQL that read one tenant. Only this file ever shows the
 //! password of a role.
 
+use serde_json::json;
+
 use crate::auth::scram;
 use crate::config::SqlRoles;
 use crate::domain::caller::check_tenant;
@@ -11,10 +13,11 @@ use crate::domain::tenants::sql_role::{Dropped, NewSqlRole, SqlRole, check_name,
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 
+use super::form::{Answer, Form};
 use super::opening::open_existing;
-use super::{print, tenants};
+use super::tenants;
 
-pub(super) async fn run(command: SqlRoles) -> Result<()> {
+pub(super) async fn run(command: SqlRoles, form: Form) -> Result<()> {
     let (SqlRoles::Create { database, tenant, .. }
     | SqlRoles::List { database, tenant }
     | SqlRoles::Drop { database, tenant, .. }) = &command;
@@ -25,11 +28,11 @@ pub(super) async fn run(command: SqlRoles) -> Result<()> {
     let storage = open_existing(database, None).await?;
     let done = carry_out(storage.as_ref(), url, &command).await;
     storage.close().await;
-    print(&done?)
+    form.print(&done?)
 }
 
 /// A role makes no tenant: it reads one that is there.
-async fn carry_out(storage: &dyn Storage, url: &str, command: &SqlRoles) -> Result<String> {
+async fn carry_out(storage: &dyn Storage, url: &str, command: &SqlRoles) -> Result<Answer> {
     match command {
         SqlRoles::Create { tenant, name, .. } => {
             tenants::require(storage, tenant).await?;
@@ -38,11 +41,11 @@ async fn carry_out(storage: &dyn Storage, url: &str, command: &SqlRoles) -> Resu
         // A role may have outlived what it was made for.
         SqlRoles::Drop { tenant, name, .. } => drop_role(storage, tenant, name).await,
         SqlRoles::List { tenant, .. } => {
-            let roles = list(storage, tenant).await?;
+            let roles = storage.list_sql_roles(tenant).await?;
             if roles.is_empty() {
                 tenants::require(storage, tenant).await?;
             }
-            Ok(roles)
+            listed(&roles)
         }
     }
 }
@@ -53,7 +56,7 @@ async fn create(
     url: &str,
     tenant: &str,
     name: Option<&str>,
-) -> Result<String> {
+) -> Result<Answer> {
     let made = || format!("threadkeep_sql_{}", &random_hex()[..16]);
     let name = name.map_or_else(made, str::to_owned);
     check_name(&name)?;
@@ -62,23 +65,31 @@ async fn create(
     let role = NewSqlRole { name: name.clone(), tenant: tenant.to_owned(), verifier };
     let act = Act::of_operator(tenant, ActKind::RoleCreated, &name, Clock::System.now());
     storage.create_sql_role(&role, &act).await?;
-    Ok(format!("{}\n", login_url(url, &name, &password)))
+    let url = login_url(url, &name, &password);
+    Answer::new(format!("{url}\n"), &json!({ "name": name, "url": url }))
 }
 
-async fn list(storage: &dyn Storage, tenant: &str) -> Result<String> {
-    let roles = storage.list_sql_roles(tenant).await?;
+fn listed(roles: &[SqlRole]) -> Result<Answer> {
     let line = |role: &SqlRole| format!("{}\t{}\n", role.name, rfc3339(role.created_at));
-    Ok(roles.iter().map(line).collect())
+    let row = |role: &SqlRole| json!({ "name": role.name, "created_at": rfc3339(role.created_at) });
+    let lines: String = roles.iter().map(line).collect();
+    Answer::new(lines, &roles.iter().map(row).collect::<Vec<_>>())
 }
 
-async fn drop_role(storage: &dyn Storage, tenant: &str, name: &str) -> Result<String> {
+async fn drop_role(storage: &dyn Storage, tenant: &str, name: &str) -> Result<Answer> {
     let act = Act::of_operator(tenant, ActKind::RoleDropped, name, Clock::System.now());
     match storage.drop_sql_role(tenant, name, &act).await? {
-        Dropped::Gone => Ok(format!("dropped {name}\n")),
-        Dropped::Disabled => Ok(format!(
-            "{name} reads nothing any more and cannot log in; it owns things in another database: drop those, then \
-             drop role {name}\n"
-        )),
+        Dropped::Gone => {
+            Answer::new(format!("dropped {name}\n"), &json!({ "name": name, "dropped": true }))
+        }
+        // It cannot log in any more, and is still there.
+        Dropped::Disabled => {
+            let text = format!(
+                "{name} reads nothing any more and cannot log in; it owns things in another database: drop those, then \
+                 drop role {name}\n"
+            );
+            Answer::new(text, &json!({ "name": name, "dropped": false }))
+        }
         Dropped::Absent => Err(Error::NotFound("a role of this tenant with this name was")),
     }
 }

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::sources::{self, Setting};
-use super::{exit, io, opening, print, settings};
+use super::form::{Answer, Form};
+use super::{exit, io, opening, settings};
 use crate::config::{Database, Support};
 use crate::domain::clock::Clock;
 use crate::domain::engine::{DatabaseSize, Inventory};
@@ -43,7 +44,7 @@ struct Bundle {
 ///
 /// # Errors
 /// Where the file cannot be written.
-pub(super) async fn run(command: Support, given: &[Setting]) -> Result<ExitCode> {
+pub(super) async fn run(command: Support, given: &[Setting], form: Form) -> Result<ExitCode> {
     let key = sources::secret(KEY, |name| std::env::var_os(name))?;
     let mut bundle = Bundle::default();
     let shown: String = given.iter().map(settings::shareable).collect();
@@ -80,9 +81,10 @@ pub(super) async fn run(command: Support, given: &[Setting]) -> Result<ExitCode>
     });
     bundle.add("about.json", &about);
     write(&command.to, &packed(&bundle.files)?)?;
-    print(&format!("made {}\n", command.to.display()))?;
+    let made = json!({ "made": command.to.display().to_string() });
+    form.print(&Answer::new(format!("made {}\n", command.to.display()), &made)?)?;
     for (what, error) in &bundle.missing {
-        eprintln!("threadkeep: the bundle lacks {what}: {error}");
+        form.note(&format!("the bundle lacks {what}: {error}"));
     }
     let code = bundle.missing.first().map_or(ExitCode::SUCCESS, |(_, it)| exit::code(it).into());
     Ok(code)

@@ -1,11 +1,9 @@
 //! Implements `threadkeep tenants`. For other commands, reports that the tenant they name is missing, or was just made.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 
+use super::form::{Form, Rows};
 use super::opening::open_existing;
-use super::print;
 use crate::config::Tenants;
 use crate::domain::error::Obstacle;
 use crate::domain::storage::Storage;
@@ -13,39 +11,26 @@ use crate::domain::tenants::tenant::{PAGE_MAX, TenantUse, Time};
 use crate::domain::time::rfc3339;
 use crate::domain::{Error, Result};
 
-pub(super) async fn run(command: Tenants) -> Result<()> {
+pub(super) async fn run(command: Tenants, form: Form) -> Result<()> {
     let storage = open_existing(&command.database, None).await?;
-    let listed = list(storage.as_ref(), command.json).await;
+    let listed = list(storage.as_ref(), Rows::new(form)).await;
     storage.close().await;
     listed
 }
 
 /// Page by page: there may be many.
-async fn list(storage: &dyn Storage, as_json: bool) -> Result<()> {
+async fn list(storage: &dyn Storage, mut rows: Rows) -> Result<()> {
     let mut after = String::new();
-    let mut shown = 0;
     loop {
         let page = storage.list_tenants(&after, PAGE_MAX, Time::Unlimited).await?;
-        let mut text = String::new();
         for it in &page {
-            if as_json {
-                let separator = if shown == 0 { "[" } else { "," };
-                let _ = writeln!(text, "{separator}{}", document(it));
-            } else {
-                text += &line(it);
-            }
-            shown += 1;
+            rows.add(|| line(it), &document(it))?;
         }
-        print(&text)?;
+        rows.flush()?;
         match page.last() {
             Some(last) if page.len() == PAGE_MAX => last.tenant.clone_into(&mut after),
-            _ => break,
+            _ => return rows.end(),
         }
-    }
-    match (as_json, shown) {
-        (false, _) => Ok(()),
-        (true, 0) => print("[]\n"),
-        (true, _) => print("]\n"),
     }
 }
 
@@ -80,6 +65,7 @@ pub(super) async fn require(storage: &dyn Storage, tenant: &str) -> Result<()> {
 
 /// Does what may make a tenant, and says on standard error when it did: standard output is for scripts.
 pub(super) async fn telling_new<T>(
+    form: Form,
     storage: &dyn Storage,
     tenant: &str,
     act: impl Future<Output = Result<T>>,
@@ -87,7 +73,7 @@ pub(super) async fn telling_new<T>(
     let was_there = storage.has_tenant(tenant).await?;
     let done = act.await;
     if !was_there && storage.has_tenant(tenant).await.unwrap_or(false) {
-        eprintln!("threadkeep: made tenant {tenant}");
+        form.note(&format!("made tenant {tenant}"));
     }
     done
 }

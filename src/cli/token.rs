@@ -2,40 +2,50 @@
 
 use crate::auth::authenticator::Identity;
 use crate::auth::tokens::{Minted, mint_with, remember};
-use crate::config::{MintToken, ReportFormat, Token};
+use crate::config::{MintToken, Token};
+use crate::domain::Result;
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
 use crate::domain::storage::Storage;
 use crate::domain::tenants::audit::{Act, ActKind};
 use crate::domain::time::rfc3339;
 use crate::domain::tokens::token::{self, Doomed, MintRequest, Pass, TokenId};
-use crate::domain::{Error, Result};
-use crate::http::MintedToken;
 use crate::http::tokens::grants;
+use crate::http::{MintedToken, RevokedToken, RotatedSecrets};
 
+use super::form::{Answer, Form};
 use super::opening::open_existing;
-use super::{print, tenants};
+use super::tenants;
 
-pub(super) async fn run(command: Token) -> Result<()> {
+pub(super) async fn run(command: Token, form: Form) -> Result<()> {
     let (Token::Mint(MintToken { database, tenant, .. })
     | Token::Revoke { database, tenant, .. }
     | Token::RotateSecrets { database, tenant }) = &command;
     check_tenant(tenant)?;
     let storage = open_existing(database, None).await?;
-    let done = carry_out(storage.as_ref(), tenant, &command).await;
+    let form = match &command {
+        Token::Mint(mint) => form.or(mint.format),
+        _ => form,
+    };
+    let done = carry_out(form, storage.as_ref(), tenant, &command).await;
     storage.close().await;
-    print(&done?)
+    form.print(&done?)
 }
 
-async fn carry_out(storage: &dyn Storage, tenant: &str, command: &Token) -> Result<String> {
+async fn carry_out(
+    form: Form,
+    storage: &dyn Storage,
+    tenant: &str,
+    command: &Token,
+) -> Result<Answer> {
     match command {
-        Token::Mint(command) => mint(storage, command).await,
+        Token::Mint(command) => mint(form, storage, command).await,
         Token::Revoke { token_id, .. } => revoke(storage, tenant, token_id).await,
         Token::RotateSecrets { .. } => rotate(storage, tenant).await,
     }
 }
 
-async fn mint(storage: &dyn Storage, command: &MintToken) -> Result<String> {
+async fn mint(form: Form, storage: &dyn Storage, command: &MintToken) -> Result<Answer> {
     let grants = command.grants.as_deref().map(|json| grants::parse("--grants", json));
     let request = MintRequest {
         subject: command.subject.clone(),
@@ -44,12 +54,10 @@ async fn mint(storage: &dyn Storage, command: &MintToken) -> Result<String> {
         ttl_seconds: command.ttl_seconds,
     };
     let minted = mint_by_operator(storage, &command.tenant, request).await?;
-    if command.format == ReportFormat::Json {
-        let json = serde_json::to_string_pretty(&MintedToken::from(minted));
-        return json.map(|it| it + "\n").map_err(|error| Error::Internal(error.to_string()));
+    if form == Form::Text {
+        eprintln!("{}, valid until {}", minted.token.token_id, rfc3339(minted.token.expires_at));
     }
-    eprintln!("{}, valid until {}", minted.token.token_id, rfc3339(minted.token.expires_at));
-    Ok(format!("{}\n", minted.text))
+    Answer::new(format!("{}\n", minted.text), &MintedToken::from(minted))
 }
 
 /// A token that no key made: nothing ends it with a key.
@@ -70,19 +78,21 @@ pub(super) async fn mint_by_operator(
     Ok(minted)
 }
 
-async fn revoke(storage: &dyn Storage, tenant: &str, token_id: &str) -> Result<String> {
+async fn revoke(storage: &dyn Storage, tenant: &str, token_id: &str) -> Result<Answer> {
     let now = Clock::System.now();
     let doomed = Doomed::ById(TokenId::parse("--token-id", token_id)?);
     let revoked = token::revoke(&Caller::of_tenant(tenant), &Pass::Operator, doomed, now)?;
     tenants::require(storage, tenant).await?;
     let act = Act::of_operator(tenant, ActKind::TokenRevoked, token_id, now);
     remember(storage, revoked, u64::MAX, &act).await?;
-    Ok(format!("revoked {token_id}\n"))
+    let value = RevokedToken { token_id: token_id.to_owned() };
+    Answer::new(format!("revoked {token_id}\n"), &value)
 }
 
-async fn rotate(storage: &dyn Storage, tenant: &str) -> Result<String> {
+async fn rotate(storage: &dyn Storage, tenant: &str) -> Result<Answer> {
     tenants::require(storage, tenant).await?;
     let act = Act::of_operator(tenant, ActKind::SecretsRotated, "", Clock::System.now());
-    let count = storage.delete_signing_secrets(tenant, &act).await?;
-    Ok(format!("removed {count} signing secrets of {tenant}; its tokens are void\n"))
+    let removed = storage.delete_signing_secrets(tenant, &act).await?;
+    let text = format!("removed {removed} signing secrets of {tenant}; its tokens are void\n");
+    Answer::new(text, &RotatedSecrets { removed })
 }

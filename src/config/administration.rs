@@ -60,9 +60,6 @@ pub enum Keys {
 
 #[derive(Debug, Args)]
 pub struct Tenants {
-    /// As a JSON list. Without it one tenant per line: name, bytes, threads, items, time of the last write.
-    #[arg(long)]
-    pub json: bool,
     #[command(flatten)]
     pub database: Database,
 }

@@ -39,7 +39,11 @@ use crate::domain::tokens::grants::Action::{Append, Read, Write};
 pub use self::health::operators;
 pub use self::layers::{router, router_compressing};
 pub(crate) use self::service::Empty;
-pub use self::tokens::handlers::MintedToken;
+pub use self::tenants::audit::EventOut;
+pub use self::tenants::operators::RotatedOut as RotatedSecrets;
+pub use self::tenants::usage::UsageOut;
+pub use self::tokens::handlers::{MintedToken, RevokedOut as RevokedToken};
+pub use self::tokens::keys::{CreatedKeyOut, KeyOut, RevokedKeyOut};
 
 /// Every route. `needs`, `searches`, `bulk` and `streams` declare the permission and the cost; a route without is for everybody who reaches
 /// the server. Flags follow it.

@@ -29,6 +29,8 @@ MARK = "<!-- Written by tests/setup/reference_pages.py. Change the code, then ru
 # An error that more operations answer than this has their number instead of their names.
 OPERATIONS_NAMED_MAX = 4
 TENANT = ("--tenant <TENANT>", "")
+# Said once, on the page of the commands.
+OF_EVERY_COMMAND = ("--help", "--version", "--json")
 # Options that the first command with keys explains.
 WHOSE_KEYS = ("--tenant <TENANT>", "--operator")
 
@@ -106,7 +108,7 @@ def read_help(binary: Path, command: list[str]) -> Help:
     found.subcommands.pop("help", None)
     for setting in found.settings:
         _take_brackets(setting)
-    found.settings = [it for it in found.settings if it.name not in ("--help", "--version")]
+    found.settings = [it for it in found.settings if it.name not in OF_EVERY_COMMAND]
     return found
 
 
@@ -224,7 +226,8 @@ def command_line(commands: list[Help]) -> Iterator[str]:
     yield MARK
     yield ""
     yield "`threadkeep --help`, on one page. [Exit codes](../operate/exit-codes.md) and"
-    yield "[what each command may do to a database](../operate/commands.md) have pages of their own."
+    yield "[what each command may do to a database](../operate/commands.md) have pages of their own. Every command has `--help`, and"
+    yield "[`--json`](../operate/commands.md#output-for-programs)."
     yield ""
     first, *others = commands
     yield from table(

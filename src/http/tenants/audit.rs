@@ -89,7 +89,7 @@ pub struct EventOut {
 }
 
 impl EventOut {
-    fn of(event: Event) -> Self {
+    pub fn of(event: Event) -> Self {
         Self {
             event_id: event.event_id,
             at: rfc3339(event.at),

@@ -176,7 +176,7 @@ pub struct TenantOut {
 #[schema(as = RotatedSecrets)]
 pub struct RotatedOut {
     /// How many secrets there were.
-    removed: u64,
+    pub removed: u64,
 }
 
 #[derive(Deserialize, ToSchema)]

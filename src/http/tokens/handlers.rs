@@ -104,7 +104,7 @@ pub struct MintedToken {
 #[derive(Serialize, ToSchema)]
 #[schema(as = RevokedToken)]
 pub struct RevokedOut {
-    token_id: String,
+    pub token_id: String,
 }
 
 #[derive(Deserialize, ToSchema)]

@@ -183,7 +183,7 @@ impl CreatedKeyOut {
 }
 
 impl KeyOut {
-    fn of(key: Key) -> Self {
+    pub fn of(key: Key) -> Self {
         Self {
             read_only: key.shown.prefix.as_deref().is_some_and(secret::is_read_only),
             key_id: key.key_id,
