@@ -9,6 +9,7 @@ mod doctor;
 mod embeddings;
 mod encryption;
 mod healthcheck;
+mod manuals;
 mod stopping;
 mod support;
 mod tls;
@@ -30,6 +31,7 @@ pub use self::doctor::{Doctor, ReportFormat};
 pub use self::embeddings::EmbeddingsEndpoint;
 pub use self::encryption::{Encrypt, Encryption, MasterKey};
 pub use self::healthcheck::Healthcheck;
+pub use self::manuals::{Completions, Man, Shell};
 pub use self::stopping::Stopping;
 pub use self::support::Support;
 pub use self::tls::Tls;
@@ -124,6 +126,11 @@ pub enum Command {
     ///
     /// Runs beside a server. On an embedded database it goes through the whole file. What cannot be read is named, and the exit code says why.
     Support(Box<Support>),
+    /// Print the script that lets a shell complete commands and options.
+    Completions(Completions),
+    /// Write the manual pages, one for each command.
+    #[command(hide = true)]
+    Man(Man),
     /// Print an OpenAPI document.
     #[command(hide = true)]
     Openapi {

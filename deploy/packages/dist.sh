@@ -78,15 +78,24 @@ cat >"$work/package/package.json" <<END
 END
 pack package "$platform-$version.tgz"
 
+# What describes the program: completions of shells, and manual pages. The program writes them itself.
+mkdir -p "$work/manuals/completions"
+"$program" completions bash >"$work/manuals/completions/threadkeep.bash"
+"$program" completions zsh >"$work/manuals/completions/_threadkeep"
+"$program" completions fish >"$work/manuals/completions/threadkeep.fish"
+"$program" completions powershell >"$work/manuals/completions/threadkeep.ps1"
+"$program" man --to "$work/manuals/man/man1"
+
 # The tarball: the program with what a machine without packages needs.
 folder=threadkeep-$version-$system-$machine
 mkdir -p "$work/$folder"
 cp "$program" "$work/$folder/threadkeep"
 cp LICENSE README.md CHANGELOG.md "$work/python/THIRD-PARTY-NOTICES" "$work/$folder/"
 cp -R deploy/systemd "$work/$folder/systemd"
+cp -R "$work/manuals/completions" "$work/manuals/man" "$work/$folder/"
 pack "$folder" "$folder.tar.gz"
 
 if command -v dpkg-deb >/dev/null; then
-    deploy/packages/deb.sh "$program" "$version" "$work/python/THIRD-PARTY-NOTICES" "$out"
+    deploy/packages/deb.sh "$program" "$version" "$work/python/THIRD-PARTY-NOTICES" "$work/manuals" "$out"
 fi
 (cd "$out" && ls -l)

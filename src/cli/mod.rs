@@ -19,6 +19,7 @@ mod listening;
 mod logging;
 mod master_key_command;
 mod measuring;
+mod manuals;
 mod opening;
 mod quotas;
 mod restore;
@@ -86,6 +87,8 @@ pub fn run(Loaded { config, settings }: Loaded, form: Form) -> Result<ExitCode> 
             Command::MasterKey(command) => encryption::run(command, form).await?,
             Command::Encrypt(command) => encryption::encrypt(command, form).await?,
             Command::Doctor(command) => return Ok(doctor::run(command, form).await),
+            Command::Completions(command) => manuals::completions(command, form)?,
+            Command::Man(command) => manuals::man(&command, form)?,
             Command::Openapi { .. } => {}
             Command::Export(command) => return export::run(command, form).await,
             Command::Import(command) if command.from.is_some() => {

@@ -1,5 +1,6 @@
 """Each package is installed from its file alone, without a network, and its server answers; servers for tests end with their process."""
 
+import gzip
 import json
 import os
 import re
@@ -213,7 +214,16 @@ def test_the_tarball_brings_the_program_and_its_licences(
         "README.md",
         "CHANGELOG.md",
         "systemd",
+        "completions",
+        "man",
     }
+    completions = {it.name for it in (folder / "completions").iterdir()}
+    shells = {"threadkeep.bash", "_threadkeep", "threadkeep.fish", "threadkeep.ps1"}
+    assert completions == shells
+    bash = folder / "completions" / "threadkeep.bash"
+    assert bash.read_text() == run(settings.BINARY, "completions", "bash", cwd=tmp_path)
+    pages = {it.name for it in (folder / "man" / "man1").iterdir()}
+    assert {"threadkeep.1", "threadkeep-serve.1", "threadkeep-keys-create.1"} < pages
     answers(folder / "threadkeep", place)
 
 
@@ -223,6 +233,13 @@ def test_the_deb_brings_the_program_with_its_unit(
     deb = one(packages, "*.deb")
     subprocess.run(["dpkg-deb", "-x", deb, tmp_path], check=True)
     answers(tmp_path / "usr" / "bin" / "threadkeep", place)
+    share = tmp_path / "usr" / "share"
+    assert (share / "bash-completion/completions/threadkeep").is_file()
+    assert (share / "zsh/vendor-completions/_threadkeep").is_file()
+    assert (share / "fish/vendor_completions.d/threadkeep.fish").is_file()
+    with gzip.open(share / "man/man1/threadkeep-keys-create.1.gz", "rt") as page:
+        assert ".TH threadkeep-keys-create 1" in page.read()
+    assert [it for it in (share / "man" / "man1").iterdir() if it.suffix != ".gz"] == []
     unit = (tmp_path / "usr/lib/systemd/system/threadkeep.service").read_text()
     (program,) = re.findall(r"^ExecStart=(\S+)", unit, re.M)
     (config,) = re.findall(r"^Environment=THREADKEEP_CONFIG=(.*)$", unit, re.M)

@@ -196,6 +196,9 @@ COMMANDS: dict[str, Expected] = {
     "healthcheck": Expected(
         lambda world: value_of(run("healthcheck", "--url", world.server.url)), {"ready"}
     ),
+    "completions": Expected(
+        lambda _: value_of(run("completions", "bash")), {"shell", "script"}
+    ),
     "config check": Expected(plain("config", "check"), {"valid"}),
     "config show": Expected(plain("config", "show"), {"name", "secret"}, is_list=True),
     "migrate": Expected(plain("migrate"), {"engine", "up_to_date"}),
