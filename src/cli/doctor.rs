@@ -1,7 +1,6 @@
 //! Implements `threadkeep doctor`: examines the stored data and prints the findings. The output has names of tenants, threads and
 //! checkpoints, never values or contents.
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +10,13 @@ use serde_json::json;
 use super::exit;
 use super::form::{Answer, Form};
 use super::opening::open_existing_as;
+use super::progress::Telling;
 use crate::config::Doctor;
 use crate::decode::run_state::READ_STATE;
 use crate::domain::caller::check_tenant;
 use crate::domain::checkpoints::run_states::{COUNTED_MAX, DerivedRunStates};
 use crate::domain::clock::Clock;
-use crate::domain::doctor::{Examine, Finding, FindingPlace, Noun, Progress, Report, State, Step};
+use crate::domain::doctor::{Examine, Finding, FindingPlace, Noun, Report, State};
 use crate::domain::scheduling::background_tasks::Parked;
 use crate::domain::storage::Storage;
 use crate::domain::time::rfc3339;
@@ -26,7 +26,6 @@ use crate::storage::{ReadTimes, StorageConfig};
 
 /// Something is damaged, missing, unread or counted wrongly.
 const UNSOUND: u8 = 1;
-const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
 /// Background work that is put aside, or to be done.
 #[derive(Default)]
@@ -76,13 +75,10 @@ async fn examine(command: &Doctor, form: Form) -> Result<Report> {
     };
     let request =
         Examine { tenant: command.tenant.clone(), fix: command.fix, now: Clock::System.now() };
-    let progress = Progress::default();
-    let examined = storage.examine_watched(&request, &progress);
-    let report = if command.progress || std::io::stderr().is_terminal() {
-        watched(examined, &progress, form).await
-    } else {
-        examined.await
-    };
+    let telling = Telling::new(form);
+    let telling = if command.progress { telling.each_second() } else { telling };
+    let steps = Arc::default();
+    let report = telling.watch_steps(&steps, storage.examine_watched(&request, &steps)).await;
     let report = match report {
         Ok(report) => examine_states(&request, &storage, report).await,
         error => error,
@@ -133,34 +129,6 @@ fn show_unopened(command: &Doctor, cause: &str, form: Form) -> Result<Report> {
 
 fn shown(engine: &str, report: &Report, aside: &Aside) -> Result<Answer> {
     Answer::new(as_text(engine, report, aside), &document(engine, report, aside))
-}
-
-/// Says every second how far it is.
-async fn watched(
-    examined: impl Future<Output = Result<Report>>,
-    progress: &Progress,
-    form: Form,
-) -> Result<Report> {
-    let mut examined = std::pin::pin!(examined);
-    let mut ticks = tokio::time::interval(PROGRESS_EVERY);
-    // The first one comes at once.
-    ticks.tick().await;
-    loop {
-        tokio::select! {
-            report = &mut examined => return report,
-            _ = ticks.tick() => form.note(&said(&progress.step())),
-        }
-    }
-}
-
-fn said(step: &Step) -> String {
-    let Step { tenant, what, done, all } = step;
-    let whose = if tenant.is_empty() { String::new() } else { format!("tenant {tenant}: ") };
-    match (*done, *all) {
-        (0, 0) => format!("{whose}{what}"),
-        (done, 0) => format!("{whose}{done} {what}"),
-        (done, all) => format!("{whose}{done} of {all} {what}"),
-    }
 }
 
 async fn put_aside(command: &Doctor, storage: &dyn Storage) -> Result<Aside> {

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::form::{Answer, Form};
 use super::opening::{journal, open_existing_as};
+use super::progress::Telling;
 use super::{io, master_key_command};
 use crate::config::{Database, Encrypt, Encryption as Settings, MasterKey as Command};
 use crate::domain::caller::check_tenant;
@@ -252,7 +253,9 @@ async fn encrypt_all(storage: &dyn Storage, command: &Encrypt, form: Form) -> Re
     if command.repair {
         storage.request_encryption().await?;
     }
-    let tenants = storage.encrypt_stored().await?;
+    let steps = Arc::default();
+    let encrypted = storage.encrypt_stored_watched(&steps);
+    let tenants = Telling::new(form).watch_steps(&steps, encrypted).await?;
     storage.sign(&unsigned).await?;
     storage.sign_owners(&owners).await?;
     let text =

@@ -13,12 +13,14 @@ use serde_json::json;
 
 use super::form::{Answer, Form};
 use super::opening::{embedded_path, embedded_url, open_existing, open_existing_as};
+use super::progress::Telling;
 use super::{io, tenants};
 use crate::config::Export;
 use crate::domain::caller::{Caller, check_tenant};
 use crate::domain::clock::Clock;
 use crate::domain::error::Obstacle;
 use crate::domain::names::SnapshotId;
+use crate::domain::progress::Progress;
 use crate::domain::sessions::name::SessionName;
 use crate::domain::storage::Storage;
 use crate::domain::store::namespace::Namespace;
@@ -92,16 +94,21 @@ async fn write(
     unless_damaged(command.skip_damaged, known)?;
     let checked = require_parts(from, &caller, &selection).await;
     unless_damaged(command.skip_damaged, checked)?;
-    let mut output = Destination::make(&command.to)?;
+    let steps = Arc::new(Progress::default());
+    steps.begin(&command.tenant, "bytes written", 0);
+    let mut output = Destination::make(&command.to, Arc::clone(&steps))?;
     let act = Act::of_operator(&command.tenant, ActKind::Exported, "", now);
     unless_damaged(command.skip_damaged, record(database, &act, salvage.form).await)?;
     let to = (&mut output as &mut dyn Output, key);
-    let exported = if command.skip_damaged {
-        let mut tell = |it: LeftOut| salvage.leave_out(&it);
-        export_whole_only(from, &caller, &selection, to, (now, &mut tell)).await?
-    } else {
-        export(from, &caller, &selection, to, now).await?
-    };
+    let telling = Telling::new(salvage.form);
+    let exported = Box::pin(async {
+        if command.skip_damaged {
+            let mut tell = |it: LeftOut| salvage.leave_out(&it);
+            return export_whole_only(from, &caller, &selection, to, (now, &mut tell)).await;
+        }
+        export(from, &caller, &selection, to, now).await
+    });
+    let exported = telling.watch_steps(&steps, exported).await?;
     output.finish()?;
     Ok(exported)
 }
@@ -235,6 +242,7 @@ struct Destination {
     to: To,
     /// The file has its name.
     is_whole: bool,
+    steps: Arc<Progress>,
 }
 
 enum To {
@@ -243,10 +251,10 @@ enum To {
 }
 
 impl Destination {
-    fn make(path: &Path) -> Result<Self> {
+    fn make(path: &Path, steps: Arc<Progress>) -> Result<Self> {
         let waiting = Vec::with_capacity(BUFFER_BYTES);
         if path == Path::new("-") {
-            return Ok(Self { waiting, to: To::Stdout, is_whole: true });
+            return Ok(Self { waiting, to: To::Stdout, is_whole: true, steps });
         }
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
@@ -264,7 +272,7 @@ impl Destination {
             .open(&part)
             .map_err(|error| io(&format!("{} cannot be made", part.display()), &error))?;
         let to = To::File { file, part, path: path.to_owned() };
-        Ok(Self { waiting, to, is_whole: false })
+        Ok(Self { waiting, to, is_whole: false, steps })
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -272,6 +280,7 @@ impl Destination {
             To::Stdout => std::io::stdout().lock().write_all(&self.waiting),
             To::File { file, .. } => file.write_all(&self.waiting),
         };
+        self.steps.advance(self.waiting.len() as u64);
         self.waiting.clear();
         written.map_err(|error| io("the export cannot be written", &error))
     }

@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use serde::Serialize;
 use serde_json::json;
 
-use super::print;
+use super::{print, progress};
 use crate::config::ReportFormat;
 use crate::domain::{Error, Result};
 
@@ -58,6 +58,7 @@ impl Form {
 
     /// Says on standard error what the person at the terminal should know; standard output is for scripts.
     pub(super) fn note(self, text: &str) {
+        progress::clear();
         match self {
             Self::Text => eprintln!("threadkeep: {text}"),
             Self::Json => eprintln!("{}", json!({ "note": text })),
@@ -66,6 +67,7 @@ impl Form {
 
     /// Says on standard error why the command failed.
     pub fn fail(self, sentence: &str, exit_code: u8) -> ExitCode {
+        progress::clear();
         match self {
             Self::Text => eprintln!("threadkeep: {sentence}"),
             Self::Json => eprintln!("{}", json!({ "error": sentence, "exit_code": exit_code })),

@@ -1,17 +1,17 @@
 //! Implements `threadkeep import`: reads a file of `threadkeep export` into a tenant. Works beside a running server.
 
 use std::fs::File;
-use std::io::{IsTerminal as _, Read};
+use std::io::Read;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use serde_json::json;
 
 use super::export::{objects, read_key};
 use super::form::{Answer, Form};
 use super::opening::{open_for_dry_run, open_or_make};
+use super::progress::Telling;
 use super::{io, tenants};
 use crate::config::Import;
 use crate::domain::Result;
@@ -23,7 +23,7 @@ use crate::domain::tenants::audit::{Act, ActKind};
 use crate::export::{ImportOptions, Imported, Input, Tally, import, verify};
 
 const PIECE_BYTES: usize = 1 << 20;
-const SHOW_EVERY: Duration = Duration::from_secs(2);
+const NOT_POISONED: &str = "nothing panics while it holds the counts";
 
 pub(super) async fn run(command: Import, form: Form) -> Result<()> {
     check_tenant(&command.tenant)?;
@@ -77,14 +77,22 @@ async fn read(
         let now = Clock::System.now();
         storage.record_act(&Act::of_operator(tenant, ActKind::Imported, "", now)).await?;
     }
-    let (shows, mut shown) = (std::io::stderr().is_terminal(), Instant::now());
+    let latest = Arc::new(Mutex::new(Imported::default()));
     let mut progress = |so_far: &Imported| {
-        if shows && shown.elapsed() > SHOW_EVERY {
-            shown = Instant::now();
-            form.note(&json!(so_far).to_string());
-        }
+        *latest.lock().expect(NOT_POISONED) = *so_far;
     };
-    import(storage, &caller, &mut input, (options, &Clock::System), &mut progress).await
+    let imported = import(storage, &caller, &mut input, (options, &Clock::System), &mut progress);
+    let seen = Arc::clone(&latest);
+    let say = move || so_far(&seen.lock().expect(NOT_POISONED));
+    Telling::new(form).watch(say, Box::pin(imported)).await
+}
+
+fn so_far(imported: &Imported) -> String {
+    let counts = imported.tallies().map(|(name, it)| {
+        let Tally { created, unchanged, replaced, conflicts } = it;
+        format!("{} {name}", created + unchanged + replaced + conflicts)
+    });
+    format!("{} so far", counts.join(", "))
 }
 
 fn as_text(imported: &Imported) -> String {

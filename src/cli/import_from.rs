@@ -2,25 +2,25 @@
 //! output names failures, but never shows values or credentials.
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::form::{Answer, Form};
 use super::opening::{open_for_dry_run, open_or_make};
+use super::progress::Telling;
 use super::tenants;
 use crate::config::Import;
 use crate::domain::Result;
 use crate::domain::caller::check_tenant;
 use crate::domain::storage::Storage;
-use crate::import::{Report, Source, Target, import};
+use crate::import::{Report, Source, Tally, Target, import};
 use crate::storage::objects::{Objects, Packing};
 
 /// Something was not brought over, and is named.
 const INCOMPLETE: u8 = 1;
-const SHOW_EVERY: Duration = Duration::from_secs(2);
+const NOT_POISONED: &str = "nothing panics while it holds the counts";
 
 pub(super) async fn run(command: Import, form: Form) -> Result<ExitCode> {
     check_tenant(&command.tenant)?;
@@ -49,14 +49,12 @@ async fn take_over(
 ) -> Result<Report> {
     let target = Target::open(storage, &command.tenant, command.dry_run).await?;
     form.note(&format!("importing from {source}"));
-    let mut shown = Instant::now();
-    let mut show = |so_far: &Report| {
-        if shown.elapsed() >= SHOW_EVERY {
-            shown = Instant::now();
-            form.note(&progress(so_far));
-        }
-    };
-    let report = import(source, &target, &mut show).await;
+    let latest = Arc::new(Mutex::new(Report::default().tallies()));
+    let mut show = |so_far: &Report| *latest.lock().expect(NOT_POISONED) = so_far.tallies();
+    let imported = import(source, &target, &mut show);
+    let seen = Arc::clone(&latest);
+    let say = move || progress(&*seen.lock().expect(NOT_POISONED));
+    let report = Telling::new(form).watch(say, Box::pin(imported)).await;
     target.stop().await;
     report
 }
@@ -74,12 +72,13 @@ async fn open(command: &Import) -> Result<(Arc<dyn Storage>, Option<TempDir>)> {
     Ok((open_or_make(&command.database, objects).await?, None))
 }
 
-fn progress(report: &Report) -> String {
-    let seen = report.tallies().map(|(name, it)| {
+fn progress(tallies: &[(&str, Tally)]) -> String {
+    let seen = tallies.iter().map(|(name, it)| {
         let count = it.imported + it.unchanged + it.skipped + it.failed;
         format!("{count} {name}")
     });
-    format!("{} so far, {} failed", seen.join(", "), report.failed())
+    let failed: u64 = tallies.iter().map(|(_, it)| it.failed).sum();
+    format!("{} so far, {failed} failed", seen.collect::<Vec<_>>().join(", "))
 }
 
 fn as_text(report: &Report, dry_run: bool) -> String {

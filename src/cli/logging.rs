@@ -9,6 +9,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
 
+use super::progress;
 use crate::config::LogFormat;
 use crate::domain::{Error, Result};
 use crate::storage::postgres::notices;
@@ -36,7 +37,11 @@ fn lines<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
 {
-    let lines = fmt::layer().with_ansi(false).with_writer(io::stderr);
+    let writer = || {
+        progress::clear();
+        io::stderr()
+    };
+    let lines = fmt::layer().with_ansi(false).with_writer(writer);
     match format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().flatten_event(true).boxed(),

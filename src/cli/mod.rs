@@ -21,6 +21,7 @@ mod master_key_command;
 mod measuring;
 mod manuals;
 mod opening;
+mod progress;
 mod quotas;
 mod restore;
 mod serve;

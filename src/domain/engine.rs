@@ -7,8 +7,9 @@ use async_trait::async_trait;
 use serde::Serialize;
 
 use super::clock::Micros;
-use super::doctor::{Examine, Progress, Report};
+use super::doctor::{Examine, Report};
 use super::error::Result;
+use super::progress::Progress;
 use super::tenants::audit::Act;
 use super::tenants::sql_role::{self, Dropped, NewSqlRole, SqlRole};
 use crate::domain::scheduling::background_tasks::BackgroundTaskStorage;
@@ -146,9 +147,14 @@ pub trait Engine: BackgroundTaskStorage {
         Ok(false)
     }
 
-    /// Encrypts what is stored, while no server runs. Answers how many tenants.
-    async fn encrypt_stored(&self) -> Result<u64> {
+    /// Encrypts what is stored, while no server runs, and says meanwhile how far it is. Answers how many tenants.
+    async fn encrypt_stored_watched(&self, _progress: &Progress) -> Result<u64> {
         Ok(0)
+    }
+
+    /// The same, without watching.
+    async fn encrypt_stored(&self) -> Result<u64> {
+        self.encrypt_stored_watched(&Progress::default()).await
     }
 
     /// How many connections of other servers there are, where the engine has no lock that keeps them away.

@@ -18,6 +18,7 @@ pub mod metric_families;
 pub mod named_uuid;
 pub mod names;
 pub mod pages;
+pub mod progress;
 pub mod scheduling;
 pub mod sessions;
 pub mod snapshots;

@@ -24,6 +24,7 @@ use threadkeep::domain::clock::Micros;
 use threadkeep::domain::doctor::{self, Examine};
 use threadkeep::domain::engine::{Engine, PoolUse};
 use threadkeep::domain::names::{CheckpointNs, ThreadId};
+use threadkeep::domain::progress::Progress;
 use threadkeep::domain::scheduling::background_tasks::Running;
 use threadkeep::domain::store::item::{Address, Item};
 use threadkeep::domain::store::namespace::Namespace;
@@ -378,7 +379,7 @@ impl Engine for Memory {
         Ok(())
     }
 
-    async fn examine_watched(&self, _: &Examine, _: &doctor::Progress) -> Result<doctor::Report> {
+    async fn examine_watched(&self, _: &Examine, _: &Progress) -> Result<doctor::Report> {
         Ok(doctor::Report::default())
     }
 

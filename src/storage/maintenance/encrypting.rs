@@ -8,6 +8,7 @@ use crate::content::keys::TenantSecret;
 use crate::content::master_key::MasterKeys;
 use crate::content::parts::Name;
 use crate::domain::clock::Clock;
+use crate::domain::progress::Progress;
 use crate::domain::{Error, Result};
 use crate::storage::content::reachability::Reachability;
 use crate::storage::content::wrapped::rotate;
@@ -67,6 +68,7 @@ pub async fn encrypt(
     engine: &dyn Accessible,
     packs: &dyn PackStorage,
     masters: &MasterKeys,
+    progress: &Progress,
 ) -> Result<u64> {
     rotate(engine, masters).await?;
     let (mut done, mut after) = (0, String::new());
@@ -79,7 +81,7 @@ pub async fn encrypt(
         for row in &tenants {
             let tenant = row.text(0)?;
             let Some(keys) = begin(engine, masters, tenant, row.bytes(1)?).await? else { continue };
-            let this = Move { engine, packs, tenant, keys };
+            let this = Move { engine, packs, tenant, keys, progress };
             if row.integer(2)? != 0 {
                 this.all().await?;
             }
@@ -139,11 +141,13 @@ struct Move<'a> {
     packs: &'a dyn PackStorage,
     tenant: &'a str,
     keys: Keys,
+    progress: &'a Progress,
 }
 
 impl Move<'_> {
     async fn all(&self) -> Result<()> {
         self.remove_garbage().await?;
+        self.progress.begin(self.tenant, "threads and namespaces encrypted", 0);
         let mut after = i64::MIN;
         loop {
             let mut access = self.engine.begin_read().await?;
@@ -155,12 +159,17 @@ impl Move<'_> {
             for row in &scopes {
                 after = row.integer(0)?;
                 self.scope(after).await?;
+                self.progress.advance(1);
             }
         }
+        self.progress.begin(self.tenant, "encrypting what is known of threads", 0);
         hide_details(self.engine, self.tenant).await?;
         let secret = self.keys.secret(self.tenant);
+        self.progress.begin(self.tenant, "encrypting items", 0);
         encrypt_items(self.engine, self.tenant, &secret).await?;
+        self.progress.begin(self.tenant, "encrypting sessions", 0);
         encrypt_sessions(self.engine, self.tenant, &secret).await?;
+        self.progress.begin(self.tenant, "encrypting snapshots", 0);
         encrypt_documents(self.engine, self.tenant, &secret).await
     }
 

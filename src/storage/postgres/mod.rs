@@ -25,8 +25,9 @@ use sqlx::Row;
 
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
-use crate::domain::doctor::{Examine, Progress, Report};
+use crate::domain::doctor::{Examine, Report};
 use crate::domain::engine::{DatabaseSize, Engine, Inventory, PoolUse, Renewed};
+use crate::domain::progress::Progress;
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::domain::tenants::audit::Act;
@@ -329,8 +330,8 @@ impl Engine for PostgresStorage {
         destroy(self, tenant).await
     }
 
-    async fn encrypt_stored(&self) -> Result<u64> {
-        encrypt(self, self, given(self.secrets.masters())?).await
+    async fn encrypt_stored_watched(&self, progress: &Progress) -> Result<u64> {
+        encrypt(self, self, given(self.secrets.masters())?, progress).await
     }
 
     async fn count_other_servers(&self) -> Result<u64> {

