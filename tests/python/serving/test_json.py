@@ -155,6 +155,16 @@ def import_(world: World) -> Any:
     return world.value("import", world.exported(), "--tenant", "other")
 
 
+def backup(world: World) -> Any:
+    programs = {"THREADKEEP_POSTGRES_PROGRAMS": str(settings.PG_BIN or "")}
+    return world.value("backup", "--to", world.folder / "backups", **programs)
+
+
+def restore(world: World) -> Any:
+    place = world.own_place()
+    return value_of(run("restore", "--in-place", "--as-of", "2026-01-01T00:00:00Z", *place))
+
+
 def encrypt(world: World) -> Any:
     place, file = world.own_place(), world.folder / "a.key"
     value_of(run("master-key", "create", "--to", file))
@@ -196,9 +206,7 @@ COMMANDS: dict[str, Expected] = {
     "healthcheck": Expected(
         lambda world: value_of(run("healthcheck", "--url", world.server.url)), {"ready"}
     ),
-    "completions": Expected(
-        lambda _: value_of(run("completions", "bash")), {"shell", "script"}
-    ),
+    "completions": Expected(lambda _: value_of(run("completions", "bash")), {"shell", "script"}),
     "config check": Expected(plain("config", "check"), {"valid"}),
     "config show": Expected(plain("config", "show"), {"name", "secret"}, is_list=True),
     "migrate": Expected(plain("migrate"), {"engine", "up_to_date"}),
@@ -225,9 +233,12 @@ COMMANDS: dict[str, Expected] = {
     "erase": Expected(plain("erase", *ACME, "--subject", "ann"), {"keys", "threads"}),
     "export": Expected(export, {"items", "threads"}),
     "import": Expected(import_, {"items", "threads", "dry_run"}),
-    "master-key create": Expected(
-        lambda _: value_of(run("master-key", "create")), {"master_key"}
+    "backup": Expected(backup, {"name", "engine", "began_at", "bytes", "sha256"}),
+    "restore": Expected(restore, {"threads", "leases_ended", "tenants", "journal"}),
+    "support": Expected(
+        lambda w: w.value("support", "--to", w.folder / "support.tar.gz"), {"made"}
     ),
+    "master-key create": Expected(lambda _: value_of(run("master-key", "create")), {"master_key"}),
     "master-key rotate": Expected(rotate, {"keys"}),
     "master-key destroy": Expected(destroy, {"tenant", "destroyed"}),
     "encrypt": Expected(encrypt, {"tenants"}),
@@ -256,9 +267,7 @@ def test_every_command_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_prints_one_json_value(
-    world: World, engine: str, name: str
-) -> None:
+def test_a_command_prints_one_json_value(world: World, engine: str, name: str) -> None:
     expected = COMMANDS[name]
     if expected.engine not in (None, engine):
         role = ["--name", "role"] if name == "sql-role drop" else []
@@ -348,7 +357,9 @@ def test_fields_are_those_of_the_api(world: World) -> None:
     """Where the same can be asked over HTTP, the answers are equal."""
     key = world.key()["key"]
     keys = world.server.get("/v1/keys?limit=1000", key).json()["keys"]
-    assert [without_use(it) for it in world.value("keys", "list", *ACME)] == [*map(without_use, keys)]
+    assert [without_use(it) for it in world.value("keys", "list", *ACME)] == [
+        *map(without_use, keys)
+    ]
     asked = world.server.get("/v1/usage", key).json()
     assert set(world.value("quotas", "show", *ACME)) == set(asked)
     events = world.server.get("/v1/audit?limit=3", key).json()["events"]
