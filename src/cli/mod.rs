@@ -62,7 +62,8 @@ pub fn run(Loaded { config, settings }: Loaded, form: Form) -> Result<ExitCode> 
     }
     let (format, filter) = match &config.command {
         Command::Serve(serve) => (serve.log_format, serve.log_filter.as_str()),
-        _ => (LogFormat::Text, "warn"),
+        // A statement of a command may take long, and its line of progress says so.
+        _ => (LogFormat::Text, "warn,sqlx=error"),
     };
     let format = if form == Form::Json { LogFormat::Json } else { format };
     logging::start(format, filter)?;

@@ -28,6 +28,11 @@ ADMINISTRATION = ("administration", "keys", "operators", "tokens", "transfer", "
 MARK = "<!-- Written by tests/setup/reference_pages.py. Change the code, then run the script. -->"
 # An error that more operations answer than this has their number instead of their names.
 OPERATIONS_NAMED_MAX = 4
+# What they do is on a page of its own.
+DATA_COMMANDS = (
+    *("erase", "export", "import", "backup", "restore"),
+    *("master-key", "encrypt", "doctor", "support"),
+)
 TENANT = ("--tenant <TENANT>", "")
 # Said once, on the page of the commands.
 OF_EVERY_COMMAND = ("--help", "--version", "--json")
@@ -225,7 +230,7 @@ def command_line(commands: list[Help]) -> Iterator[str]:
     yield ""
     yield MARK
     yield ""
-    yield "`threadkeep --help`, on one page. [Exit codes](../operate/exit-codes.md) and"
+    yield "The commands of the program, as `threadkeep --help` tells them. [Commands for data](cli-data.md), [exit codes](../operate/exit-codes.md) and"
     yield "[what each command may do to a database](../operate/commands.md) have pages of their own. Every command has `--help`, and"
     yield "[`--json`](../operate/commands.md#output-for-programs)."
     yield ""
@@ -242,7 +247,29 @@ def command_line(commands: list[Help]) -> Iterator[str]:
     yield "Every command that opens the database has these."
     yield ""
     yield from _options(migrate.settings)
-    for command in others:
+    yield from _commands([it for it in others if not _is_for_data(it)], database, of_serve)
+
+
+def data_commands(commands: list[Help]) -> Iterator[str]:
+    yield "# Commands for data"
+    yield ""
+    yield MARK
+    yield ""
+    yield "The commands that erase, move, keep, encrypt and examine what is stored. Those that open the database have"
+    yield "[its options](cli.md#options-of-the-database)."
+    yield ""
+    (migrate,) = [it for it in commands if it.command == "threadkeep migrate"]
+    (serve,) = [it for it in commands if it.command == "threadkeep serve"]
+    database, of_serve = ({it.name for it in command.settings} for command in (migrate, serve))
+    yield from _commands([it for it in commands if _is_for_data(it)], database, of_serve)
+
+
+def _is_for_data(command: Help) -> bool:
+    return command.command.split(" ")[1:2] in [[it] for it in DATA_COMMANDS]
+
+
+def _commands(commands: list[Help], database: set[str], of_serve: set[str]) -> Iterator[str]:
+    for command in commands:
         depth = "##" if command.command.count(" ") == 1 else "###"
         yield f"{depth} {command.command}"
         yield ""
@@ -476,6 +503,7 @@ def _first_sentence(page: Path) -> str:
 PAGES: dict[str, Callable[[list[Help]], Iterator[str]]] = {
     "operate/configuration.md": configuration,
     "reference/cli.md": command_line,
+    "reference/cli-data.md": data_commands,
     "reference/errors.md": errors,
     "reference/http.md": routes,
     "reference/administration.md": administration_routes,

@@ -84,7 +84,12 @@ def test_manual_pages_can_be_shown(tmp_path: Path) -> None:
     if groff:
         command = [*groff, "-Tascii", "-P-cbou", tmp_path / "threadkeep-quotas-set.1"]
         text = subprocess.check_output(command, text=True)
-        for part in ("Replace a tenant's quota", "--bytes-max", "THREADKEEP_DATABASE_URL", "--json"):
+        for part in (
+            "Replace a tenant's quota",
+            "--bytes-max",
+            "THREADKEEP_DATABASE_URL",
+            "--json",
+        ):
             assert part in text
 
 

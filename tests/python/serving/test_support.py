@@ -131,7 +131,9 @@ def test_a_database_with_an_older_schema_is_left_as_it_is(
     bundle = tmp_path / "bundle.tar.gz"
     done = support(server, bundle)
     assert done.returncode == 2
-    assert "run `threadkeep migrate`" in json.loads(files(bundle)["about.json"])["missing"][0]["why"]
+    assert (
+        "run `threadkeep migrate`" in json.loads(files(bundle)["about.json"])["missing"][0]["why"]
+    )
     assert server.place.query(newest) == [(version - 1,)]
 
 
