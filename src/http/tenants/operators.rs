@@ -74,8 +74,8 @@ pub async fn quota(
 
 /// Set a tenant's quota
 ///
-/// It replaces the one before: what is left out is unlimited. This server follows at once, others within ten seconds. A tenant that had
-/// nothing is there from now on. For operators.
+/// It replaces the one before: what is left out is unlimited. This server follows at once, others within ten seconds. With a limit, a
+/// tenant that had nothing is there from now on. For operators.
 #[utoipa::path(
     post, path = "/v1/operator/quotas/put", operation_id = "put_tenant_quota", tag = "operators",
     request_body(content = PutQuotaBody, example = json!({"tenant": "acme", "bytes_max": 1_000_000_000, "threads_max": 10_000})),

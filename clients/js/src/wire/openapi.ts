@@ -1438,8 +1438,8 @@ export interface paths {
         put?: never;
         /**
          * Set a tenant's quota
-         * @description It replaces the one before: what is left out is unlimited. This server follows at once, others within ten seconds. A tenant that had
-         *     nothing is there from now on. For operators.
+         * @description It replaces the one before: what is left out is unlimited. This server follows at once, others within ten seconds. With a limit, a
+         *     tenant that had nothing is there from now on. For operators.
          */
         post: operations["put_tenant_quota"];
         delete?: never;
