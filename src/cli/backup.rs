@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use super::form::{Answer, Form};
-use super::opening::{embedded_path, open_existing, placed_journal};
 use super::io;
+use super::opening::{embedded_path, open_existing, placed_journal};
 use crate::config::{Backup, PostgresPrograms};
 use crate::domain::Result;
 use crate::domain::clock::{Clock, Micros};

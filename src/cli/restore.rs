@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use super::backup::programs;
 use super::export::objects;
 use super::form::{Answer, Form};
-use super::opening::{embedded_path, embedded_url, placed_journal, storage_config};
 use super::io;
+use super::opening::{embedded_path, embedded_url, placed_journal, storage_config};
 use crate::auth::authenticator::Identity;
 use crate::auth::keys;
 use crate::config::{Database, Restore};
@@ -335,5 +335,12 @@ impl Restoring {
         std::fs::remove_dir_all(&self.path).map_err(unmade)?;
         let folder = database.parent().filter(|it| *it != Path::new("")).unwrap_or(Path::new("."));
         std::fs::File::open(folder).and_then(|it| it.sync_all()).map_err(unmade)
+    }
+}
+
+/// What failed leaves nothing on the disk; after [`Restoring::finish`] the folder is gone.
+impl Drop for Restoring {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.path);
     }
 }

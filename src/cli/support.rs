@@ -15,8 +15,8 @@ use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::sources::{self, Setting};
 use super::form::{Answer, Form};
+use super::sources::{self, Setting};
 use super::{exit, io, opening, settings};
 use crate::config::{Database, Support};
 use crate::domain::clock::Clock;

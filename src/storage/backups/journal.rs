@@ -91,6 +91,8 @@ impl JournalStorage for PlacedJournal {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn entry(subject: &str) -> JournalEntry {
@@ -106,6 +108,10 @@ mod tests {
             [(3_000_000, entry("ann")), (1_000_000, revoked.clone()), (2_000_000, entry("bob"))];
         for (at, entry) in wrote {
             journal.write(&Journaled { at, entry }).await.unwrap();
+        }
+        for file in std::fs::read_dir(folder.path().join("journal")).unwrap() {
+            let mode = file.unwrap().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "it names erased subjects");
         }
         let read: Vec<_> =
             journal.read().await.unwrap().into_iter().map(|it| (it.at, it.entry)).collect();

@@ -1,5 +1,7 @@
 //! Reads and writes the objects of backups and journals: files of a folder, or objects under a prefix of an S3-compatible store.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,13 +69,19 @@ impl Place {
         name.split('/').fold(self.prefix.clone(), Path::join)
     }
 
-    /// Writes a small object durably.
+    /// Writes a small object durably; a file is for this user only.
     ///
     /// # Errors
     /// `Unavailable`.
     pub async fn put(&self, name: &str, body: Vec<u8>) -> Result<()> {
         let key = self.key(name);
-        within(self.store.put(&key, PutPayload::from(Bytes::from(body)))).await.map(drop)
+        within(self.store.put(&key, PutPayload::from(Bytes::from(body)))).await?;
+        if let Some(folder) = &self.folder {
+            let path = folder.join(name);
+            let mode = Permissions::from_mode(0o600);
+            tokio::fs::set_permissions(path, mode).await.map_err(|it| away(&it))?;
+        }
+        Ok(())
     }
 
     /// Reads a small object. None: it is not there.
