@@ -1,7 +1,6 @@
 //! Implements `threadkeep export`: writes a tenant, or parts of it, as one file. Works beside a running server.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,6 +12,7 @@ use serde_json::json;
 
 use super::form::{Answer, Form};
 use super::opening::{embedded_path, embedded_url, open_existing, open_existing_as};
+use super::part_file::PartFile;
 use super::progress::Telling;
 use super::{io, tenants};
 use crate::config::Export;
@@ -240,45 +240,28 @@ pub(super) async fn objects(url: Option<&str>) -> Result<Option<Arc<Objects>>> {
 struct Destination {
     waiting: Vec<u8>,
     to: To,
-    /// The file has its name.
-    is_whole: bool,
     steps: Arc<Progress>,
 }
 
 enum To {
     Stdout,
-    File { file: File, part: std::path::PathBuf, path: std::path::PathBuf },
+    File(PartFile),
 }
 
 impl Destination {
     fn make(path: &Path, steps: Arc<Progress>) -> Result<Self> {
-        let waiting = Vec::with_capacity(BUFFER_BYTES);
-        if path == Path::new("-") {
-            return Ok(Self { waiting, to: To::Stdout, is_whole: true, steps });
-        }
-        let mut part = path.as_os_str().to_owned();
-        part.push(".part");
-        let part = std::path::PathBuf::from(part);
-        // A part that was left may be readable for others: never written into.
-        if part.exists() {
-            std::fs::remove_file(&part)
-                .map_err(|error| io(&format!("{} cannot be removed", part.display()), &error))?;
-        }
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options
-            .open(&part)
-            .map_err(|error| io(&format!("{} cannot be made", part.display()), &error))?;
-        let to = To::File { file, part, path: path.to_owned() };
-        Ok(Self { waiting, to, is_whole: false, steps })
+        let to = if path == Path::new("-") {
+            To::Stdout
+        } else {
+            To::File(PartFile::begin(path, &format!("{}.part", path.display()))?)
+        };
+        Ok(Self { waiting: Vec::with_capacity(BUFFER_BYTES), to, steps })
     }
 
     fn flush(&mut self) -> Result<()> {
         let written = match &mut self.to {
             To::Stdout => std::io::stdout().lock().write_all(&self.waiting),
-            To::File { file, .. } => file.write_all(&self.waiting),
+            To::File(to) => to.file.write_all(&self.waiting),
         };
         self.steps.advance(self.waiting.len() as u64);
         self.waiting.clear();
@@ -287,26 +270,11 @@ impl Destination {
 
     fn finish(mut self) -> Result<()> {
         self.flush()?;
-        match &self.to {
+        let finished = match self.to {
             To::Stdout => std::io::stdout().flush(),
-            To::File { file, part, path } => {
-                file.sync_all().and_then(|()| std::fs::rename(part, path))
-            }
-        }
-        .map_err(|error| io("the export cannot be written", &error))?;
-        self.is_whole = true;
-        Ok(())
-    }
-}
-
-/// What failed leaves nothing on a disk that may be full by it.
-impl Drop for Destination {
-    fn drop(&mut self) {
-        if let To::File { part, .. } = &self.to
-            && !self.is_whole
-        {
-            let _ = std::fs::remove_file(part);
-        }
+            To::File(to) => to.finish(),
+        };
+        finished.map_err(|error| io("the export cannot be written", &error))
     }
 }
 

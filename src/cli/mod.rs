@@ -21,6 +21,7 @@ mod manuals;
 mod master_key_command;
 mod measuring;
 mod opening;
+mod part_file;
 mod progress;
 mod quotas;
 mod restore;

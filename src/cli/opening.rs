@@ -40,7 +40,16 @@ pub(super) async fn open_existing_as(
     require_file(database)?;
     let config = StorageConfig { create: false, ..storage_config(database, false, true)? };
     let storage = storage::open(&change(config)).await?;
-    match storage.check_restored().await {
+    let checked = storage.check_restored().await;
+    unless_refused(storage, checked).await
+}
+
+/// The storage; where it was refused, the reason, once it is closed.
+pub(super) async fn unless_refused(
+    storage: Arc<dyn Storage>,
+    checked: Result<()>,
+) -> Result<Arc<dyn Storage>> {
+    match checked {
         Ok(()) => Ok(storage),
         Err(error) => {
             storage.close().await;

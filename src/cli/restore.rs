@@ -12,7 +12,7 @@ use super::backup::programs;
 use super::export::objects;
 use super::form::{Answer, Form};
 use super::io;
-use super::opening::{embedded_path, embedded_url, placed_journal, storage_config};
+use super::opening::{embedded_path, embedded_url, placed_journal, storage_config, unless_refused};
 use crate::auth::authenticator::Identity;
 use crate::auth::keys;
 use crate::config::{Database, Restore};
@@ -173,19 +173,12 @@ async fn open(
         ..storage_config(database, true, true)?
     };
     let storage = storage::open(&change(config)).await?;
-    let looked = async {
-        match storage.find_missing_content().await?.into_iter().next() {
-            Some(wrong) => Err(Error::Integrity(format!("content in the object store: {wrong}"))),
-            None => Ok(()),
-        }
-    };
-    match looked.await {
-        Ok(()) => Ok(storage),
-        Err(error) => {
-            storage.close().await;
-            Err(error)
-        }
-    }
+    let missing = storage.find_missing_content().await;
+    let checked = missing.and_then(|missing| match missing.into_iter().next() {
+        Some(wrong) => Err(Error::Integrity(format!("content in the object store: {wrong}"))),
+        None => Ok(()),
+    });
+    unless_refused(storage, checked).await
 }
 
 /// Renews the database, does again what the journal says, and closes it.

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::descriptors::connections_max;
 use super::form::Form;
-use super::opening::{journal, storage_config};
+use super::opening::{journal, storage_config, unless_refused};
 use super::stopping::{Signals, Stopped, Times, conduct, stop_alone};
 use super::{bootstrap, encryption, io, listening, measuring, print, sources, waiting};
 use crate::app::{AgentServer, App, Browsers, DifferenceMemory, Facts, Outside, Settings};
@@ -82,11 +82,7 @@ async fn open(serve: &Serve, first_key: Option<&Secret>) -> Result<Arc<dyn Stora
         Ok(()) => bootstrap::make(storage.as_ref(), first_key).await,
         unfinished => unfinished,
     };
-    if let Err(error) = begun {
-        storage.close().await;
-        return Err(error);
-    }
-    Ok(storage)
+    unless_refused(storage, begun).await
 }
 
 /// What a server listens with.

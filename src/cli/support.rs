@@ -1,9 +1,7 @@
 //! Implements `threadkeep support`: one file about a server for whoever helps with it. It has versions, settings without secrets, sizes and
 //! counts, and never contents, keys or names of tenants.
 
-use std::fs::{OpenOptions, remove_file, rename};
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,6 +14,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::form::{Answer, Form};
+use super::part_file::PartFile;
 use super::sources::{self, Setting};
 use super::{exit, io, opening, settings};
 use crate::config::{Database, Support};
@@ -167,17 +166,8 @@ fn packed(files: &[(&'static str, Vec<u8>)]) -> Result<Vec<u8>> {
     archive.into_inner().and_then(GzEncoder::finish).map_err(failed)
 }
 
-/// A file beside the one that is asked for, which takes its name once it is whole.
 fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut part = path.as_os_str().to_owned();
-    part.push(".part");
-    // A part that was left may be readable for others: never written into.
-    let _ = remove_file(&part);
-    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
-    let mut file = made.map_err(|error| io("the bundle cannot be made", &error))?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    written.and_then(|()| rename(&part, path)).map_err(|error| {
-        let _ = remove_file(&part);
-        io("the bundle cannot be written", &error)
-    })
+    let mut to = PartFile::begin(path, "the bundle")?;
+    let written = to.file.write_all(bytes).and_then(|()| to.finish());
+    written.map_err(|error| io("the bundle cannot be written", &error))
 }
