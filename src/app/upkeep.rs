@@ -81,7 +81,7 @@ pub(super) fn move_content(
     }))
 }
 
-/// Without somebody who reads metrics nothing is measured.
+/// Puts the sizes of the database into the metrics, whether somebody reads them or not.
 pub(super) async fn measure(storage: Arc<dyn Storage>) {
     let mut ticks = every(MEASURE_EVERY);
     loop {

@@ -122,8 +122,8 @@ fn digest(file: &Path) -> Result<(u64, String)> {
     }
 }
 
-/// Removes backups that began before a time, and answers their names and when the oldest that stays began. A manifest that cannot be
-/// read stays.
+/// Removes backups that began before a time, and answers their names and when the oldest that stays began. It ends at a manifest that
+/// cannot be read.
 async fn remove_old(place: &Place, before: Micros) -> Result<(Vec<String>, Option<Micros>)> {
     let mut removed = Vec::new();
     let mut oldest = None::<Micros>;

@@ -78,3 +78,19 @@ export class Requests {
     );
   }
 }
+
+/** All texts of a page that stay. */
+export async function places(page: Page): Promise<string> {
+  return await page.evaluate(() =>
+    [
+      ...Object.values(sessionStorage),
+      ...Object.values(localStorage),
+      location.href,
+      document.cookie,
+      document.documentElement.outerHTML,
+      ...Array.from(document.querySelectorAll("input, textarea"), (it) =>
+        it instanceof HTMLInputElement || it instanceof HTMLTextAreaElement ? it.value : "",
+      ),
+    ].join("\n"),
+  );
+}

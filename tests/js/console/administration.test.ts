@@ -7,7 +7,7 @@ import { ThreadkeepSaver } from "threadkeep/langgraph";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { checkpoint, put } from "../support/checkpoints.js";
 import { newKey, run } from "../support/server.js";
-import { open as openAction, send } from "./acting.js";
+import { open as openAction, places, send } from "./acting.js";
 import { Stage } from "./stage.js";
 
 /** More than two pages of the log. */
@@ -41,22 +41,6 @@ async function makeToken(page: Page, dialog: Locator): Promise<string> {
   const token = await shown.locator("pre").innerText();
   await send(shown, "Done");
   return token;
-}
-
-/** All texts of a page that stay, but for the credential that it works with. */
-async function places(page: Page): Promise<string> {
-  return await page.evaluate(() =>
-    [
-      ...Object.values(sessionStorage),
-      ...Object.values(localStorage),
-      location.href,
-      document.cookie,
-      document.documentElement.outerHTML,
-      ...Array.from(document.querySelectorAll("input, textarea"), (it) =>
-        it instanceof HTMLInputElement || it instanceof HTMLTextAreaElement ? it.value : "",
-      ),
-    ].join("\n"),
-  );
 }
 
 async function downloaded(page: Page, button: string): Promise<string> {

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { Client, NotGrantedError, QuotaExceededError, UnauthorizedError } from "threadkeep";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { newKey, operatorKey } from "../support/server.js";
-import { open as openAction, Requests, replaceText, send, undo } from "./acting.js";
+import { open as openAction, places, Requests, replaceText, send, undo } from "./acting.js";
 import { Stage } from "./stage.js";
 
 let stage: Stage;
@@ -42,20 +42,6 @@ async function madeKey(page: Page, title: string): Promise<string> {
   const secret = await shown.locator("pre").innerText();
   await send(shown, "Done");
   return secret;
-}
-
-/** All texts of a page that stay. */
-async function places(page: Page): Promise<string> {
-  return await page.evaluate(() =>
-    [
-      ...Object.values(sessionStorage),
-      ...Object.values(localStorage),
-      location.href,
-      document.cookie,
-      document.documentElement.outerHTML,
-      ...Array.from(document.querySelectorAll("input"), (it) => it.value),
-    ].join("\n"),
-  );
 }
 
 function logs(): string {

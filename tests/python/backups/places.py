@@ -1,4 +1,4 @@
-"""Where backups of the tests go, and the database that a test restores into."""
+"""Makes folders of backups, and places that a test loses and restores."""
 
 import json
 import subprocess

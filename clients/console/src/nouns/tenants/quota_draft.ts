@@ -90,7 +90,7 @@ export function quotaIn(draft: QuotaDraft): Quota | undefined {
 
 const USED = { bytesMax: "bytes", threadsMax: "threads", itemsMax: "items" } as const;
 
-/** What stands under a field: its problem, what it means, or that the tenant has more already. */
+/** Explains a field of the form: its problem, its value in full, or that the tenant has more already. */
 export function noteOf(field: LimitField, text: string, usage: Usage | undefined): string {
   const read = readLimit(field, text);
   if ("problem" in read) return read.problem;
